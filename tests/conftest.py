@@ -1,0 +1,138 @@
+"""Shared fixtures: a miniature data set, processes that run WILDS scripts, and distributions that bring plugins."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from wilds_targeted.bridge.checkout import CHECKOUT_VARIABLE, find_checkout
+from wilds_targeted.errors import CheckoutError
+
+HERE = Path(__file__).parent
+STANDIN = HERE / "standin_examples"
+
+
+def real_examples() -> Path | None:
+    """The scripts of a real WILDS checkout, where there is one."""
+    try:
+        return find_checkout().resolve() / "examples"
+    except CheckoutError:
+        if os.environ.get(CHECKOUT_VARIABLE):
+            raise  # somebody asked for one that is not there
+        return None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    found = real_examples()
+    terminalreporter.write_line(
+        f"bridge: tested against the stand-in and the real WILDS scripts in {found}"
+        if found
+        else f"bridge: tested against the stand-in only; no real WILDS checkout (set {CHECKOUT_VARIABLE})"
+    )
+
+
+@pytest.fixture(scope="session", params=["standin", "real"])
+def examples(request: pytest.FixtureRequest) -> Path:
+    """The scripts to test the bridge with: our stand-in always, WILDS's own where there is a checkout."""
+    if request.param == "standin":
+        return STANDIN
+    found = real_examples()
+    if found is None:
+        pytest.skip(f"no real WILDS checkout; set {CHECKOUT_VARIABLE}")
+    return found
+
+
+@dataclass
+class Finished:
+    """A program that has ended."""
+
+    status: int
+    output: str
+
+    @property
+    def last_line(self) -> str:
+        lines = self.output.strip().splitlines()
+        return lines[-1] if lines else ""
+
+
+Run = Callable[..., Finished]
+
+
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[subprocess.Popen[str]]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "2", "HF_HUB_OFFLINE": "1"}
+    with subprocess.Popen(
+        [sys.executable, str(HERE / "fork_server.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        yield server
+        assert server.stdin is not None
+        server.stdin.close()
+
+
+@pytest.fixture
+def run(fork_server: subprocess.Popen[str], tmp_path: Path) -> Run:
+    """Run a script (or the console command) in a forked process, as `tests/fork_server.py` describes."""
+
+    def run(
+        *argv: object, how: str = "script", path: tuple[Path, ...] = (), cwd: Path = tmp_path, **environment: str
+    ) -> Finished:
+        output = tmp_path / "output.txt"
+        request = {
+            "argv": [str(word) for word in argv],
+            "how": how,
+            "path": [str(each) for each in path],
+            "cwd": str(cwd),
+            "environment": environment,
+            "output": str(output),
+        }
+        assert fork_server.stdin is not None
+        assert fork_server.stdout is not None
+        print(json.dumps(request), file=fork_server.stdin, flush=True)
+        status = int(fork_server.stdout.readline())
+        return Finished(status, output.read_text(errors="replace"))
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def miniature(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root directory of a small generated iWildCam; tests that write to it copy it first."""
+    from wilds_targeted.miniatures.iwildcam import write_iwildcam
+
+    root = tmp_path_factory.mktemp("miniature")
+    write_iwildcam(root, seed=0, images_per_camera=16, progress=False)
+    return root
+
+
+@pytest.fixture
+def distribution(tmp_path: Path) -> Iterator[Callable[..., Path]]:
+    """Make an installed distribution by hand: a folder for `sys.path` with a module and its metadata."""
+    modules = []
+
+    def make(name: str, source: str, *, entry_point: str | None = None, version: str = "1.0") -> Path:
+        module = name.replace("-", "_")
+        modules.append(module)
+        folder = tmp_path / f"site-{name}"
+        info = folder / f"{module}-{version}.dist-info"
+        info.mkdir(parents=True)
+        (folder / f"{module}.py").write_text(source)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        (info / "entry_points.txt").write_text(f"[wilds_targeted]\n{entry_point or module} = {module}\n")
+        return folder
+
+    yield make
+    for module in modules:
+        sys.modules.pop(module, None)

@@ -1,0 +1,1 @@
+"""Stand-in for the empty file of the same name in the examples folder of WILDS."""

@@ -1,0 +1,95 @@
+"""For people with a loop of their own: data sets, transforms and subsets from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from wilds_targeted.errors import DataError, UnknownNameError, closest
+from wilds_targeted.pipeline import build_pipeline, image_base
+from wilds_targeted.registry import get_registry
+
+_FROM_DATASET: Any = object()
+
+
+def get_dataset(name: str, *, root_dir: str | Path, **kwargs: Any) -> Any:
+    """A data set by name: a registered one, or one of WILDS's own.
+
+    Args:
+        name: Such as ``"iwildcam"``.
+        root_dir: The folder that holds the data set's folder.
+        **kwargs: ``version``, ``download``, ``split_scheme``, and what the data set takes.
+
+    Returns:
+        A `WILDSDataset`.
+    """
+    import wilds
+
+    from wilds_targeted.mends import mend_wilds
+
+    mend_wilds()
+    registered = {known: spec.build for known, spec in get_registry().datasets.items() if spec.build is not None}
+    if name in registered:
+        return registered[name](root_dir=str(root_dir), **kwargs)
+    if name not in wilds.supported_datasets:
+        known = [*wilds.supported_datasets, *registered]
+        raise UnknownNameError(
+            f"there is no data set {name!r}{closest(name, known)}. Known: {', '.join(known)}."
+            f"{get_registry().datasets.why_missing()}"
+        )
+    try:
+        return wilds.get_dataset(name, root_dir=str(root_dir), **kwargs)
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{name} is not complete under {root_dir}: {' '.join(str(error).split())} "
+            f"A generated miniature: `wilds-targeted miniature {name} --root_dir {root_dir}`."
+        ) from error
+
+
+def build_transform(
+    name: str,
+    dataset: Any,
+    *,
+    is_training: bool = True,
+    p: float = 1.0,
+    target_resolution: Sequence[int] | None = _FROM_DATASET,
+    base: Callable[[Any], Any] | None = _FROM_DATASET,
+    **parameters: Any,
+) -> Callable[[Any], Any] | None:
+    """A registered transform, ready for `get_subset`.
+
+    Args:
+        name: Registered name, such as ``"copypaste_samey"``.
+        dataset: The full `WILDSDataset`.
+        is_training: False gives the base steps only: evaluation is never augmented.
+        p: The probability with which the augmentation is applied to an example.
+        target_resolution: (height, width) of the base steps' resizing; the data set's own by default, None for none.
+        base: Steps of your own instead of WILDS's ``image_base``; None for none.
+        **parameters: The transform's parameters; ``wilds-targeted plugins show NAME`` lists them.
+    """
+    spec = get_registry().transforms.find(name)
+    traits = get_registry().datasets.get(dataset.dataset_name)
+    if base is _FROM_DATASET:
+        if target_resolution is _FROM_DATASET:
+            target_resolution = traits.defaults.get("target_resolution") if traits else None
+        base = image_base(dataset, target_resolution)
+    if not is_training:
+        return base
+    return build_pipeline([spec.name], dataset, base, p, parameters)
+
+
+def get_subset(dataset: Any, split: str, *, transform: Callable[[Any], Any] | None = None, frac: float = 1.0) -> Any:
+    """A split of the data set, for `wilds.common.data_loaders`; transforms that ask for it get an `Example`.
+
+    Args:
+        dataset: The full `WILDSDataset`.
+        split: Such as ``"train"``.
+        transform: From `build_transform`, or any function of ``x``.
+        frac: The fraction of the split to draw at random.
+    """
+    from wilds_targeted.subset import hand_over_examples
+
+    if split not in dataset.split_dict:
+        raise DataError(f"{dataset.dataset_name} has no split {split!r}. Its splits: {', '.join(dataset.split_dict)}.")
+    return hand_over_examples(dataset.get_subset(split, frac=frac, transform=transform))

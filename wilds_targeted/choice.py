@@ -1,0 +1,104 @@
+"""Which registered transforms a run asks for, and whether its options fit them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wilds_targeted.errors import ConfigError, ParameterError, closest
+from wilds_targeted.registry import Registry
+from wilds_targeted.specs import Level, TransformSpec
+
+WILDS_TRANSFORMS = ("bert", "image_base", "image_resize", "image_resize_and_center_crop", "poverty", "rxrx1")
+"""What ``--transform`` means without us; these names stay WILDS's own."""
+
+WILDS_ADDITIONAL_TRANSFORMS = ("randaugment", "weak", "fixmatch")
+"""What ``--additional_train_transform`` means without us (``fixmatch`` only inside WILDS)."""
+
+NO_ADDITIONAL_TRANSFORM = "none"
+"""Switches off the additional transform that WILDS sets for some algorithms."""
+
+
+def chosen_transforms(transform: str | None, additional: str | None, registry: Registry) -> list[str]:
+    """The registered ones among the values of ``--transform`` and ``--additional_train_transform``."""
+    chosen = []
+    if transform is not None and transform in registry.transforms and transform not in WILDS_TRANSFORMS:
+        chosen.append(transform)
+    if additional is not None and additional in registry.transforms and additional not in WILDS_ADDITIONAL_TRANSFORMS:
+        chosen.append(additional)
+    return chosen
+
+
+def finalize_config(config: Any, registry: Registry) -> None:
+    """Settle our own options in a configuration whose defaults are filled in, and let the plugins check it.
+
+    ``none`` becomes no additional transform; ``transform_kwargs`` becomes a dictionary of checked values.
+    """
+    if config.additional_train_transform == NO_ADDITIONAL_TRANSFORM:
+        config.additional_train_transform = None
+    chosen = chosen_transforms(config.transform, config.additional_train_transform, registry)
+    assignments = parse_assignments(config.transform_kwargs)
+    if assignments and not chosen:
+        raise ConfigError(
+            f"--transform_kwargs goes with a registered transform, and --transform {config.transform} is WILDS's own. "
+            f"`wilds-targeted plugins` lists the registered ones."
+        )
+    specs = [registry.transforms[name] for name in chosen]
+    values: dict[str, Any] = {}
+    for checked in check_parameters(specs, config.dataset, config.transform_p, assignments):
+        values.update((name, value) for name, value in checked.items() if name in assignments)
+    config.transform_kwargs = values
+    registry.check_config(config)
+
+
+def check_parameters(
+    specs: Sequence[TransformSpec], dataset_name: str, p: float, parameters: Mapping[str, object]
+) -> list[dict[str, Any]]:
+    """For each transform its parameters, converted and checked; raises where anything does not fit.
+
+    A parameter goes to every transform that knows it, and one that none knows is refused.
+    """
+    if not 0 <= p <= 1:
+        raise ParameterError(f"transform_p={p}: a probability from 0 to 1 is expected")
+    for spec in specs:
+        if spec.level is Level.BATCH:
+            raise ConfigError(
+                f"transform {spec.name!r} works on batches, and a loader's transform sees one example at a time."
+            )
+        if not spec.serves(dataset_name):
+            raise ConfigError(
+                f"transform {spec.name!r} serves {', '.join(spec.datasets)}, not {dataset_name!r}. "
+                f"`wilds-targeted plugins` lists what serves it."
+            )
+    known = {parameter.name for spec in specs for parameter in spec.parameters}
+    unknown = [name for name in parameters if name not in known]
+    if unknown and len(specs) > 1:
+        titles = " and ".join(repr(spec.name) for spec in specs)
+        allowed = "; ".join(str(parameter) for spec in specs for parameter in spec.parameters) or "none"
+        raise ParameterError(
+            f"neither of the transforms {titles} has a parameter {unknown[0]!r}{closest(unknown[0], known)}. "
+            f"Allowed: {allowed}"
+        )
+    checked = []
+    for spec in specs:
+        mine = {parameter.name for parameter in spec.parameters}
+        own = {name: value for name, value in parameters.items() if name in mine or len(specs) == 1}
+        checked.append(spec.check(own))
+    return checked
+
+
+def parse_assignments(words: Sequence[str]) -> dict[str, str]:
+    """``["alpha=0.2", "k=2"]`` as a dictionary of strings; the types come with the spec.
+
+    >>> parse_assignments(["alpha=0.2", "k=2"])
+    {'alpha': '0.2', 'k': '2'}
+    """
+    assignments = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise ParameterError(f"--transform_kwargs takes name=value, got {word!r}")
+        if name in assignments:
+            raise ParameterError(f"--transform_kwargs sets {name!r} twice")
+        assignments[name] = value
+    return assignments

@@ -1,0 +1,59 @@
+"""``wilds-targeted …``: one module a command, each wrapping an importable function."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from wilds_targeted import __version__
+from wilds_targeted.errors import WildsTargetedError, one_line
+
+_COMMANDS = {
+    "fetch-wilds": "Clone WILDS, whose scripts `run` uses, into the cache folder.",
+    "miniature": "Write a small generated data set in WILDS's on-disk format.",
+    "plugins": "List what is registered, or tell all of one thing.",
+    "preview": "Draw originals and augmented images side by side.",
+    "run": "Run WILDS's run_expt.py with everything registered.",
+}
+
+
+class _LazyGroup(click.Group):
+    """Imports a command when it is called, so that `--help` does not wait for torch."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="wilds-targeted")
+def cli() -> None:
+    """Targeted augmentations, one flag away in the WILDS benchmark.
+
+    \b
+    Try it on generated data:
+      wilds-targeted miniature iwildcam --root_dir data
+      wilds-targeted preview --dataset iwildcam --root_dir data --transform copypaste_samey --out preview.png
+      wilds-targeted run --dataset iwildcam --algorithm ERM --root_dir data --transform copypaste_samey
+    """
+
+
+def main() -> None:
+    """The console script: errors of ours end in one line."""
+    try:
+        cli.main(prog_name="wilds-targeted")
+    except WildsTargetedError as error:
+        print(f"wilds-targeted: error: {one_line(error)}", file=sys.stderr)
+        sys.exit(1)

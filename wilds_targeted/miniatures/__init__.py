@@ -1,0 +1,1 @@
+"""Generated data sets in WILDS's on-disk formats: small enough for a laptop, read by WILDS's own classes."""

@@ -1,0 +1,267 @@
+"""iWildCam: Copy-Paste onto all backgrounds, those of cameras that observe the same species, those of the country."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wilds_targeted import DatasetSpec, Example, Kind, Parameter, TransformSpec, hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+    from PIL import Image
+
+    from wilds_targeted.annotations.locate import AnnotationFiles
+    from wilds_targeted.annotations.table import AnnotationTable
+    from wilds_targeted.augmentations.copy_paste import CopyPaste
+
+EMPTY = 0
+"""The class of images without an animal."""
+
+_PARAMETERS = (
+    Parameter(
+        "min_confidence",
+        float,
+        0.5,
+        "Detections below this confidence of MegaDetector's do not count, as masks and as boxes.",
+        minimum=0.1,
+        maximum=1,
+    ),
+    Parameter("soft_edges", float, 0.0, "Blur radius of the mask's edge, in pixels; 0 for none.", 0, 32),
+    Parameter(
+        "annotations",
+        str,
+        None,
+        "Folder with instance_masks/ and the detections' JSON file; looked for under the root directory by default.",
+    ),
+)
+
+
+@hookimpl
+def register_datasets() -> list[DatasetSpec]:
+    """What the augmentations must know about WILDS's own iWildCam."""
+    return [
+        DatasetSpec(
+            name="iwildcam",
+            build=None,
+            summary="Camera traps; the domain is the camera. WILDS's own data set.",
+            defaults={"transform": "image_base", "target_resolution": (448, 448)},
+            flip=True,
+        )
+    ]
+
+
+@hookimpl
+def register_transforms() -> list[TransformSpec]:
+    """The three forms of Copy-Paste."""
+    return [
+        TransformSpec(
+            name="copypaste_samey",
+            build=build_same_y,
+            kind=Kind.TARGETED,
+            randomizes="the camera's own scenery, light and tint (spurious)",
+            preserves="the animal (object) and, roughly, its habitat (robust)",
+            summary="Paste the animal onto an empty image of a training camera that observes the same species.",
+            datasets=("iwildcam",),
+            parameters=_PARAMETERS,
+            paper="section 3.1, appendix B.1, Algorithm 1: Copy-Paste (Same Y)",
+        ),
+        TransformSpec(
+            name="copypaste_all",
+            build=build_all,
+            kind=Kind.DOMAIN_INVARIANT,
+            randomizes="the whole background: scenery (spurious) and habitat (robust) alike",
+            preserves="the animal (object)",
+            summary="Paste the animal onto an empty image of any training camera.",
+            datasets=("iwildcam",),
+            parameters=_PARAMETERS,
+            paper="section 3.1, appendix B.1, Algorithm 1: Copy-Paste (All Backgrounds)",
+        ),
+        TransformSpec(
+            name="copypaste_samecountry",
+            build=build_same_country,
+            kind=Kind.TARGETED,
+            randomizes="the camera's own scenery, light and tint (spurious)",
+            preserves="the animal (object) and the habitats of the camera's country (robust)",
+            summary="Paste the animal onto an empty image of a training camera in the same country.",
+            datasets=("iwildcam",),
+            parameters=_PARAMETERS,
+            paper="appendix B.1, comparison to swapping within countries: Copy-Paste (Same Country), an oracle",
+        ),
+    ]
+
+
+def build_all(dataset: Any, **parameters: Any) -> CopyPaste:
+    """Backgrounds: every empty image of the training split."""
+    cameras = _camera_of_row(dataset)
+    return _build(dataset, {0: np.unique(cameras[_training_rows(dataset)])}, SamePool(), **parameters)
+
+
+def build_same_y(dataset: Any, **parameters: Any) -> CopyPaste:
+    """Backgrounds: empty training images of the cameras that observe the example's class in the training split."""
+    rows = _training_rows(dataset)
+    seen = np.unique(np.stack([_labels(dataset)[rows], _camera_of_row(dataset)[rows]]), axis=1)
+    pools = {int(y): seen[1][seen[0] == y] for y in np.unique(seen[0])}
+    return _build(dataset, pools, PoolOfLabel(), **parameters)
+
+
+def build_same_country(dataset: Any, **parameters: Any) -> CopyPaste:
+    """Backgrounds: empty training images of the cameras in the country of the example's camera."""
+    from wilds_targeted.annotations.countries import countries_by_location, read_coordinates
+    from wilds_targeted.annotations.locate import how_to_get
+    from wilds_targeted.errors import AnnotationError
+
+    files = _files(dataset, parameters["annotations"])
+    if files.coordinates is None:
+        raise AnnotationError(
+            f"copypaste_samecountry needs the cameras' coordinates, and there is no gps_locations.json under "
+            f"{parameters['annotations'] or _root(dataset)}: {how_to_get(_root(dataset))}."
+        )
+    table = _table(dataset, parameters["annotations"])
+    cameras = _camera_of_row(dataset)
+    known, first = np.unique(cameras, return_index=True)
+    location_of = {int(camera): str(table.location[row].decode()) for camera, row in zip(known, first, strict=True)}
+    country_of = countries_by_location(location_of.values(), read_coordinates(files.coordinates))
+    names = sorted(set(country_of.values()))
+    pool_of_camera = {camera: names.index(country_of[location]) for camera, location in location_of.items()}
+    training = set(np.unique(cameras[_training_rows(dataset)]).tolist())
+    pools = {key: [camera for camera in training if pool_of_camera[camera] == key] for key in range(len(names))}
+    return _build(dataset, pools, PoolOfCamera(dataset.metadata_fields.index("location"), pool_of_camera), **parameters)
+
+
+class SamePool:
+    """Every animal draws from one pool."""
+
+    def __call__(self, example: Example) -> int | None:
+        """The pool's key; None for an empty image."""
+        return None if int(example.y) == EMPTY else 0
+
+
+class PoolOfLabel:
+    """An animal draws from the pool of its class."""
+
+    def __call__(self, example: Example) -> int | None:
+        """The pool's key; None for an empty image."""
+        label = int(example.y)
+        return None if label == EMPTY else label
+
+
+class PoolOfCamera:
+    """An animal draws from the pool to which its camera belongs.
+
+    Args:
+        column: The camera's column in the metadata.
+        pools: For each camera its pool.
+    """
+
+    def __init__(self, column: int, pools: dict[int, int]) -> None:
+        self.column = column
+        self.pools = pools
+
+    def __call__(self, example: Example) -> int | None:
+        """The pool's key; None for an empty image."""
+        return None if int(example.y) == EMPTY else self.pools[int(example.metadata[self.column])]
+
+
+class AnnotatedForegrounds:
+    """The animals' masks; where an image has none, its boxes; where it has neither, nothing.
+
+    Args:
+        table: The annotations, row by row.
+        min_confidence: Detections below it do not count.
+    """
+
+    def __init__(self, table: AnnotationTable, min_confidence: float) -> None:
+        self.table = table
+        self.min_confidence = min_confidence
+
+    def foreground(self, row: int, size: tuple[int, int]) -> Image.Image | None:
+        """An ``L`` image of that (width, height), 255 on the animals; None where nobody knows them."""
+        from wilds_targeted.annotations.masks import boxes_mask, load_mask
+
+        path = self.table.mask_path(row)
+        if path is not None:
+            wanted = self.table.instances(row, self.min_confidence) if self.table.has_detections else None
+            mask = load_mask(path, size, wanted, int(self.table.listed[row]))
+            if mask is not None:
+                return mask
+        boxes = self.table.boxes(row, self.min_confidence)
+        return boxes_mask(boxes, size) if len(boxes) else None
+
+
+def _build(
+    dataset: Any,
+    pools: Mapping[int, Iterable[int]],
+    pool_of: SamePool | PoolOfLabel | PoolOfCamera,
+    *,
+    min_confidence: float,
+    soft_edges: float,
+    annotations: str | None,
+) -> CopyPaste:
+    from wilds_targeted.augmentations.backgrounds import BackgroundPools
+    from wilds_targeted.augmentations.copy_paste import CopyPaste
+
+    table = _table(dataset, annotations)
+    rows = _training_rows(dataset)
+    labels = _labels(dataset)
+    empty = rows[labels[rows] == EMPTY]
+    animals = rows[labels[rows] != EMPTY]
+    masks, boxes, neither = table.counts(animals, min_confidence)
+    print(
+        f"Copy-Paste: of {len(animals)} training images with an animal {masks} have a mask, {boxes} only boxes, "
+        f"{neither} neither (left as they are); {len(empty)} empty backgrounds.",
+        file=sys.stderr,
+    )
+    return CopyPaste(
+        BackgroundPools(empty, _camera_of_row(dataset)[empty], pools),
+        pool_of,
+        AnnotatedForegrounds(table, min_confidence),
+        dataset.get_input,
+        soft_edges,
+    )
+
+
+def _labels(dataset: Any) -> NDArray[np.int64]:
+    return np.asarray(dataset.y_array, dtype=np.int64)
+
+
+def _camera_of_row(dataset: Any) -> NDArray[np.int64]:
+    return np.asarray(dataset.metadata_array[:, dataset.metadata_fields.index("location")], dtype=np.int64)
+
+
+def _training_rows(dataset: Any) -> NDArray[np.int64]:
+    return np.flatnonzero(np.asarray(dataset.split_array) == dataset.split_dict["train"])
+
+
+def _root(dataset: Any) -> Path:
+    return Path(dataset.data_dir).parent
+
+
+def _files(dataset: Any, annotations: str | None) -> AnnotationFiles:
+    from wilds_targeted.annotations.locate import locate
+
+    return locate(Path(annotations) if annotations else _root(dataset))
+
+
+def _table(dataset: Any, annotations: str | None) -> AnnotationTable:
+    from wilds_targeted.annotations.locate import how_to_get
+    from wilds_targeted.annotations.table import AnnotationTable
+    from wilds_targeted.errors import AnnotationError
+
+    files = _files(dataset, annotations)
+    if files.masks is None and files.detections is None:
+        raise AnnotationError(
+            f"Copy-Paste needs the animals' masks or boxes, and neither instance_masks/ nor detections are under "
+            f"{annotations or _root(dataset)}: {how_to_get(_root(dataset))}."
+        )
+    table = AnnotationTable.open(Path(dataset.data_dir) / "metadata.csv", files)
+    if len(table) != len(dataset):
+        raise AnnotationError(
+            f"{Path(dataset.data_dir) / 'metadata.csv'} has {len(table)} rows, but the data set {len(dataset)}"
+        )
+    return table
