@@ -100,7 +100,9 @@ def _positions_with_masks(subset: Any, copy_paste: Any, count: int) -> list[int]
     usable = [
         position
         for position, row in enumerate(subset.indices[: 20 * count])
-        if table.has_mask[row] and len(table.instances(row, 0.5)) and copy_paste.pools.size(int(subset.dataset.y_array[row]))
+        if table.has_mask[row]
+        and len(table.instances(row, 0.5))
+        and copy_paste.pools.size(int(subset.dataset.y_array[row]))
     ]
     return usable[:count]
 
@@ -148,7 +150,9 @@ def generate(root: Path, rng: np.random.Generator) -> None:
 
 def _picture(rng: np.random.Generator) -> Image.Image:
     """Smooth light and fine texture, about as many bytes as an image of the real data set (59 KB)."""
-    coarse = Image.fromarray(rng.integers(40, 200, (12, 12, 3), dtype=np.uint8)).resize((SIZE, SIZE), Image.Resampling.BICUBIC)
+    coarse = Image.fromarray(rng.integers(40, 200, (12, 12, 3), dtype=np.uint8)).resize(
+        (SIZE, SIZE), Image.Resampling.BICUBIC
+    )
     texture = rng.normal(0, 9, (SIZE, SIZE, 1))
     return Image.fromarray((np.asarray(coarse) + texture).clip(0, 255).astype(np.uint8))
 

@@ -34,7 +34,9 @@ def main() -> None:
     environment = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     runs = []
     for _ in range(RUNS):
-        output = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, env=environment)
+        output = subprocess.run(
+            [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, env=environment
+        )
         runs.append(json.loads(output.stdout))
     added = [1000 * run["added"] for run in runs]
     print(f"import torch: {statistics.median(run['torch'] for run in runs):.2f} s")

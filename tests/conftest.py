@@ -110,10 +110,10 @@ def run(fork_server: subprocess.Popen[str], tmp_path: Path) -> Run:
 @pytest.fixture(scope="session")
 def miniature(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The root directory of a small generated iWildCam; tests that write to it copy it first."""
-    from wilds_targeted.miniatures.iwildcam import write_iwildcam
+    from wilds_targeted.testing import write_small
 
     root = tmp_path_factory.mktemp("miniature")
-    write_iwildcam(root, seed=0, images_per_camera=16, progress=False)
+    write_small("iwildcam", root)
     return root
 
 

@@ -14,7 +14,16 @@ import runpy
 import sys
 import traceback
 
-HEAVY = ["torch", "torchvision", "torchvision.models", "transformers", "pandas", "sklearn.metrics", "scipy", "PIL.Image"]
+HEAVY = [
+    "torch",
+    "torchvision",
+    "torchvision.models",
+    "transformers",
+    "pandas",
+    "sklearn.metrics",
+    "scipy",
+    "PIL.Image",
+]
 
 
 def serve() -> None:

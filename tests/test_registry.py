@@ -179,7 +179,12 @@ def test_showing_one_thing_tells_all_of_it() -> None:
     from wilds_targeted.cli.plugins import command
 
     page = CliRunner().invoke(command, ["show", "copypaste_samey"]).output
-    for words in ("Algorithm 1", "soft_edges (a number from 0 to 32; default 0.0)", "preserves: the animal", "iwildcam"):
+    for words in (
+        "Algorithm 1",
+        "soft_edges (a number from 0 to 32; default 0.0)",
+        "preserves: the animal",
+        "iwildcam",
+    ):
         assert words in page
     failed = CliRunner().invoke(command, ["show", "copypaste_sam"])
     assert isinstance(failed.exception, UnknownNameError)

@@ -12,7 +12,7 @@ from PIL import Image
 from wilds_targeted.augmentation import Augmentation
 from wilds_targeted.choice import check_parameters
 from wilds_targeted.example import Example
-from wilds_targeted.registry import Registry, get_registry
+from wilds_targeted.registry import get_registry
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -100,7 +100,6 @@ def build_pipeline(
     base: Callable[[Any], Any] | None,
     p: float = 1.0,
     parameters: Mapping[str, object] | None = None,
-    registry: Registry | None = None,
 ) -> Pipeline:
     """The training transform made of the registered augmentations of these names, in this order.
 
@@ -110,9 +109,8 @@ def build_pipeline(
         base: The steps after the augmentations.
         p: The transform probability.
         parameters: For the augmentations; each gets those that it knows.
-        registry: Where the names are looked up; the process's own by default.
     """
-    registry = registry or get_registry()
+    registry = get_registry()
     specs = [registry.transforms.find(name) for name in names]
     checked = check_parameters(specs, dataset.dataset_name, p, parameters or {})
     augmentations = [spec.build(dataset, **values) for spec, values in zip(specs, checked, strict=True)]

@@ -20,43 +20,58 @@ from PIL import Image
 
 from wilds_targeted import api
 from wilds_targeted.errors import DataError
-from wilds_targeted.pipeline import Pipeline, build_pipeline
-from wilds_targeted.registry import Registry, get_registry
+from wilds_targeted.example import Example
+from wilds_targeted.pipeline import Pipeline, build_pipeline, image_base
+from wilds_targeted.registry import get_registry
 from wilds_targeted.specs import Level, ModelSpec, TransformSpec
 
 EXAMPLES = 12
-"""How many examples a check looks at; of these at least one must be changed by the augmentation."""
+"""How many training examples a check looks at, of as many classes as there are."""
+
+LOADER_SIZE = (32, 32)
+"""To what the loaders' images are resized."""
+
+
+def write_small(name: str, root_dir: str | Path) -> None:
+    """Write the smallest miniature of that data set."""
+    from wilds_targeted.miniatures.iwildcam import write_iwildcam
+
+    if name != "iwildcam":
+        raise DataError(f"there is no miniature of {name!r}; there is one of iwildcam.")
+    write_iwildcam(
+        root_dir,
+        train_cameras=9,
+        val_cameras=3,
+        test_cameras=3,
+        images_per_camera=20,
+        width=64,
+        height=48,
+        progress=False,
+    )
 
 
 def miniature_dataset(name: str, root_dir: str | Path) -> Any:
-    """A small generated data set of that name, written into the folder and loaded."""
-    from wilds_targeted.miniatures.iwildcam import write_iwildcam
-
-    writers = {"iwildcam": write_iwildcam}
-    if name not in writers:
-        raise DataError(f"there is no miniature of {name!r}; there is one of {', '.join(writers)}.")
-    if not (Path(root_dir) / f"{name}_v2.0").exists():
-        writers[name](root_dir, progress=False)
+    """The smallest miniature of that data set, written into an empty folder and loaded."""
+    write_small(name, root_dir)
     return api.get_dataset(name, root_dir=root_dir)
 
 
-def check_registered(dataset: Any, distribution: str | None = None, registry: Registry | None = None) -> list[str]:
+def check_registered(dataset: Any, distribution: str | None = None) -> list[str]:
     """Check every registered transform that serves this data set, and every registered model.
 
     Args:
         dataset: A small data set, such as `miniature_dataset` gives.
         distribution: Only what this distribution registered; all by default.
-        registry: The registry to look at; the process's own by default.
 
     Returns:
         The names that were checked; never empty.
     """
-    registry = registry or get_registry()
+    registry = get_registry()
     checked = []
     for name, spec in registry.transforms.items():
         wanted = distribution in (None, registry.transforms.plugin_of[name].distribution)
         if wanted and spec.level is Level.EXAMPLE and spec.serves(dataset.dataset_name):
-            check_transform(spec, dataset, registry)
+            check_transform(spec, dataset)
             checked.append(name)
     for name, model in registry.models.items():
         if distribution in (None, registry.models.plugin_of[name].distribution):
@@ -66,90 +81,86 @@ def check_registered(dataset: Any, distribution: str | None = None, registry: Re
     return checked
 
 
-def check_transform(spec: TransformSpec, dataset: Any, registry: Registry | None = None) -> None:
+def check_transform(spec: TransformSpec, dataset: Any) -> None:
     """A transform's contract, on examples of the training split.
 
-    It builds with its defaults; keeps the type, size and mode of ``x`` and leaves ``x`` itself alone; repeats with the
-    same seed and differs with another; survives the way to a loader's worker; and leaves evaluation untouched.
+    It says what it does; builds with its defaults; keeps the type, size and mode of ``x`` and leaves ``x`` itself
+    alone; repeats with the same seed and differs with another; changes nothing with probability 0; survives the way
+    to a loader's worker; and leaves evaluation untouched.
     """
-    assert spec.kind and spec.randomizes and spec.preserves, f"{spec.name}: say what it randomizes and preserves"
-    pipeline = build_pipeline([spec.name], dataset, base=None, registry=registry)
-    pipeline.flip = False
-    indices = _training_rows(dataset)
-    first = _outputs(pipeline, dataset, indices, seed=0)
-    _check_shapes(spec.name, dataset, indices, first)
-    assert _same(first, _outputs(pipeline, dataset, indices, seed=0)), f"{spec.name}: the same seed must repeat"
-    assert not _same(first, _outputs(pipeline, dataset, indices, seed=1)), f"{spec.name}: another seed must differ"
-    copied = pickle.loads(pickle.dumps(pipeline))
-    assert _same(first, _outputs(copied, dataset, indices, seed=0)), f"{spec.name}: pickling must not change it"
-    never = build_pipeline([spec.name], dataset, base=None, p=0.0, registry=registry)
-    plain = [np.asarray(dataset[index][0]) for index in indices]
-    assert _same(plain, _outputs(never, dataset, indices, seed=0)), f"{spec.name}: p=0 must change nothing"
-    _check_loader(spec.name, dataset)
+    assert spec.randomizes, f"{spec.name}: say what it randomizes"
+    assert spec.preserves, f"{spec.name}: say what it preserves"
+    pipeline = build_pipeline([spec.name], dataset, base=None)
+    pipeline.flip = False  # the flip is ours, and would hide an augmentation that draws nothing
+    rows = _training_rows(dataset)
+    first = _draws(pipeline, dataset, rows, seed=0)
+    _check_form(spec.name, pipeline, dataset, rows)
+    assert _same(first, _draws(pipeline, dataset, rows, seed=0)), f"{spec.name}: the same seed must repeat"
+    assert not _same(first, _draws(pipeline, dataset, rows, seed=1)), f"{spec.name}: another seed must differ"
+    try:
+        copied = pickle.loads(pickle.dumps(pipeline))
+    except Exception as error:
+        raise AssertionError(f"{spec.name}: a loader's worker can't get it: {error}") from error
+    assert _same(first, _draws(copied, dataset, rows, seed=0)), f"{spec.name}: pickling must not change it"
+    never = Pipeline(pipeline.augmentations, p=0.0)
+    plain = [np.asarray(dataset[row][0]) for row in rows]
+    assert _same(plain, _draws(never, dataset, rows, seed=0)), f"{spec.name}: probability 0 must change nothing"
+    _check_loaders(spec.name, pipeline, dataset)
 
 
-def _check_loader(name: str, dataset: Any) -> None:
-    """Through WILDS's own loaders, with a worker, for training and for evaluation."""
+def _check_form(name: str, pipeline: Pipeline, dataset: Any, rows: list[int]) -> None:
+    for row in rows:
+        x, y, metadata = dataset[row]
+        before = np.array(x)
+        after = pipeline.augment(Example(x, y, metadata, row))
+        expected = Image.Image if isinstance(x, Image.Image) else type(x)
+        assert isinstance(after, expected), f"{name}: took {type(x).__name__}, gave {type(after).__name__}"
+        form = (np.asarray(after).shape, np.asarray(after).dtype)
+        assert form == (before.shape, before.dtype), f"{name}: took {(before.shape, before.dtype)}, gave {form}"
+        assert np.array_equal(before, np.asarray(x)), f"{name}: the example's own x was written to"
+
+
+def _check_loaders(name: str, pipeline: Pipeline, dataset: Any) -> None:
+    """Through WILDS's own loaders: a worker for training, and evaluation with the base steps only."""
     from wilds.common.data_loaders import get_eval_loader, get_train_loader
 
-    training = api.build_transform(name, dataset, target_resolution=(32, 32))
-    evaluation = api.build_transform(name, dataset, is_training=False, target_resolution=(32, 32))
+    base = image_base(dataset, LOADER_SIZE)
+    training = Pipeline(pipeline.augmentations, base, flip=True)
     subset = api.get_subset(dataset, "train", transform=training)
+    loader = get_train_loader("standard", subset, batch_size=4, num_workers=1)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        loader = get_train_loader("standard", subset, batch_size=4, num_workers=1)
         x, y, metadata = next(iter(loader))
-    assert len(x) == len(y) == len(metadata) == 4, f"{name}: a batch of 4 came out of the loader as {len(x)}"
+    assert (len(x), len(y), len(metadata)) == (4, 4, 4), f"{name}: a batch of 4 came out as {len(x)}"
+    evaluation = api.build_transform(name, dataset, is_training=False, target_resolution=LOADER_SIZE)
     held_out = api.get_subset(dataset, "val", transform=evaluation)
-    augmented, _, _ = next(iter(get_eval_loader("standard", held_out, batch_size=4)))
-    base = api.build_transform(name, dataset, is_training=False, target_resolution=(32, 32))
-    assert base is not None
-    plain = torch.stack([base(held_out.dataset[index][0]) for index in held_out.indices[:4]])
-    assert torch.equal(augmented, plain), f"{name}: evaluation must get the base steps only"
+    evaluated, _, _ = next(iter(get_eval_loader("standard", held_out, batch_size=4)))
+    plain = torch.stack([base(dataset[int(row)][0]) for row in held_out.indices[:4]])
+    assert torch.equal(evaluated, plain), f"{name}: evaluation must get the base steps only"
 
 
 def check_model(spec: ModelSpec, shape: tuple[int, ...] = (3, 64, 64)) -> None:
     """A model's contract: whole and as a featurizer it maps a batch to outputs and features of the promised size."""
     kwargs = dict(spec.defaults.get("model_kwargs", {}))
     x = torch.zeros(2, *shape)
-    whole = spec.build(5, **kwargs).eval()
-    assert whole(x).shape == (2, 5), f"{spec.name}: build(5) must give 5 outputs, gave {tuple(whole(x).shape)}"
+    outputs = spec.build(5, **kwargs).eval()(x)
+    assert outputs.shape == (2, 5), f"{spec.name}: build(5) must give 5 outputs, gave {tuple(outputs.shape)}"
     featurizer: Any = spec.build(None, **kwargs).eval()
     assert hasattr(featurizer, "d_out"), f"{spec.name}: build(None) must have the attribute d_out"
-    features = featurizer(x)
-    assert features.shape == (2, featurizer.d_out), f"{spec.name}: d_out is not the number of features"
+    assert featurizer(x).shape == (2, featurizer.d_out), f"{spec.name}: d_out must be the number of features"
 
 
 def _training_rows(dataset: Any) -> list[int]:
-    """Some training rows, of as many classes as possible."""
+    """Some training rows, class by class in turn."""
     training = np.flatnonzero(np.asarray(dataset.split_array) == dataset.split_dict["train"])
     labels = np.asarray(dataset.y_array)[training]
-    by_turn = np.argsort([np.sum(labels[:position] == label) for position, label in enumerate(labels)], kind="stable")
-    return [int(index) for index in training[by_turn[:EXAMPLES]]]
+    turn = [int(np.sum(labels[:position] == label)) for position, label in enumerate(labels)]
+    return [int(row) for row in training[np.argsort(turn, kind="stable")[:EXAMPLES]]]
 
 
-def _outputs(pipeline: Pipeline, dataset: Any, indices: list[int], seed: int) -> list[Any]:
-    from wilds_targeted.example import Example
-
+def _draws(pipeline: Pipeline, dataset: Any, rows: list[int], seed: int) -> list[Any]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return [np.asarray(pipeline.augment(Example(*dataset[index], index))) for index in indices]
-
-
-def _check_shapes(name: str, dataset: Any, indices: list[int], outputs: list[Any]) -> None:
-    pipeline = build_pipeline([name], dataset, base=None)
-    for index, output in zip(indices, outputs, strict=True):
-        from wilds_targeted.example import Example
-
-        x, y, metadata = dataset[index]
-        before = np.array(x)
-        after = pipeline.augment(Example(x, y, metadata, index))
-        assert isinstance(after, Image.Image if isinstance(x, Image.Image) else type(x)), (
-            f"{name}: took {type(x).__name__}, gave {type(after).__name__}"
-        )
-        assert output.shape == before.shape, f"{name}: took shape {before.shape}, gave {output.shape}"
-        assert output.dtype == before.dtype, f"{name}: took type {before.dtype}, gave {output.dtype}"
-        assert np.array_equal(before, np.asarray(x)), f"{name}: the example's own x was written to"
+        return [np.asarray(pipeline.augment(Example(*dataset[row], row))) for row in rows]
 
 
 def _same(one: list[Any], other: list[Any]) -> bool:

@@ -12,7 +12,7 @@ import pytest
 
 TINY = (
     "--dataset iwildcam --model resnet18 --model_kwargs pretrained=False --target_resolution 32 32 --n_epochs 1 "
-    "--batch_size 32 --loader_kwargs num_workers=0 pin_memory=False --frac 0.3 --log_dir logs"
+    "--batch_size 32 --loader_kwargs num_workers=0 pin_memory=False --frac 0.5 --log_dir logs"
 ).split()
 SPLITS = ("train", "val", "test", "id_val", "id_test")
 EVERYTHING = (Path(__file__).parent.parent / "everything_plugin.py").read_text()
@@ -126,7 +126,7 @@ def test_forked_workers(train: Callable, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_spawned_workers(train: Callable, tmp_path: Path) -> None:
-    flags = ["--transform", "copypaste_samey", "--frac", "0.1", "--evaluate_all_splits", "false"]
+    flags = ["--transform", "copypaste_samey", "--frac", "0.2", "--evaluate_all_splits", "false"]
     finished = train(*flags, "--loader_kwargs", "num_workers=1", "pin_memory=False", "multiprocessing_context=spawn")
     assert finished.status == 0, finished.output
 
@@ -137,7 +137,7 @@ def test_every_other_sort_of_thing(
     site = distribution("everything", EVERYTHING)
     root = tmp_path / "root"
     shutil.copytree(miniature / "iwildcam_v2.0", root / "cameras_v2.0")
-    common = ["--root_dir", root, "--dataset", "cameras", "--dataset_kwargs", "colour=red", "--frac", "0.3"]
+    common = ["--root_dir", root, "--dataset", "cameras", "--dataset_kwargs", "colour=red", "--frac", "0.5"]
     flags = [*common, "--transform", "invert", "--mood", "fine", "--log_dir", "logs"]
     finished = run(examples / "run_expt.py", *flags, "--algorithm", "PlainERM", path=(site,))
     assert finished.status == 0, finished.output
@@ -150,9 +150,7 @@ def test_every_other_sort_of_thing(
     assert "parameter groups of small-net" in erm.output
     assert "PlainERM" not in erm.output, "ERM must stay WILDS's own"
 
-    coral = run(
-        examples / "run_expt.py", *flags, "--algorithm", "deepCORAL", "--n_groups_per_batch", "2", path=(site,)
-    )
+    coral = run(examples / "run_expt.py", *flags, "--algorithm", "deepCORAL", "--n_groups_per_batch", "2", path=(site,))
     assert coral.status == 0, coral.output  # the model as featurizer and classifier
 
     refused = run(examples / "run_expt.py", *common, "--algorithm", "ERM", "--mood", "angry", path=(site,))
@@ -218,9 +216,7 @@ def test_a_probability_out_of_range_is_told_by_the_parser(train: Callable) -> No
     assert "'1.5' is not a probability: a number from 0 to 1 is expected" in finished.last_line
 
 
-def test_missing_annotations_get_one_line(
-    run: Callable, examples: Path, miniature: Path, tmp_path: Path
-) -> None:
+def test_missing_annotations_get_one_line(run: Callable, examples: Path, miniature: Path, tmp_path: Path) -> None:
     root = tmp_path / "root"
     shutil.copytree(miniature / "iwildcam_v2.0", root / "iwildcam_v2.0")
     finished = run(
@@ -273,7 +269,9 @@ def test_unlabeled_data_is_refused(train: Callable) -> None:
     assert "needs labeled examples" in finished.last_line
 
 
-def test_eval_only_and_evaluate(train: Callable, run: Callable, examples: Path, miniature: Path, tmp_path: Path) -> None:
+def test_eval_only_and_evaluate(
+    train: Callable, run: Callable, examples: Path, miniature: Path, tmp_path: Path
+) -> None:
     trained = train("--transform", "copypaste_samey")
     assert trained.status == 0, trained.output
     again = train("--transform", "copypaste_samey", "--eval_only", "--evaluate_all_splits", "true")

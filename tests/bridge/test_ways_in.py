@@ -81,7 +81,9 @@ def test_import_torch_survives_whatever_is_broken(wilds: Path, tmp_path: Path) -
     assert "not active in this run (SystemError: even the standard library)" in finished.stderr
 
 
-def test_no_arguments_at_all_are_no_trouble(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_arguments_at_all_are_no_trouble(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     import wilds_targeted
 
     for argv in ([], [""], ["-c"]):

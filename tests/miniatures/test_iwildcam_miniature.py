@@ -247,6 +247,12 @@ def test_real_data_is_never_replaced(tmp_path: Path, part: str) -> None:
     assert list(checksums(tmp_path)) == [part]
 
 
+def test_a_file_is_no_root(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="is a file"):
+        make(tmp_path / "file")
+
+
 def test_a_failed_run_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     snapshots = iter(range(7))
 

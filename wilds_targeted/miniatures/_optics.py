@@ -55,16 +55,16 @@ def develop(radiance: Floats, tint: Tint, hour: float, rng: np.random.Generator)
     y, x = np.ogrid[-1 : 1 : rows * 1j, -1 : 1 : columns * 1j]
     radius = ((x * x + y * y) / 2).astype(np.float32)[..., None]
     grey = (radiance @ _LUMINANCE)[..., None]
+    gain = np.array(tint.gain, np.float32) * np.float32(np.exp(rng.normal(0, 0.07)))
     if is_night(hour):
         # The flash is weak towards the edges, and infrared has no colour.
         lit = grey * (0.85 - 0.45 * radius)
     else:
         sun = float(np.sin(np.pi * (hour - _DAWN) / (_DUSK - _DAWN)))
         low = (1 - sun) ** 2
-        lit = (grey + tint.saturation * (radiance - grey)) * (0.62 + 0.42 * sun)
-        lit *= np.array([1 + 0.15 * low, 1, 1 - 0.18 * low], np.float32)
-    exposed = lit * np.array(tint.gain, np.float32) * np.float32(np.exp(rng.normal(0, 0.07)))
-    toned: Floats = 0.5 * (2 * np.clip(exposed, 0, 1.2)) ** np.float32(tint.contrast)
+        gain *= (0.62 + 0.42 * sun) * np.array([1 + 0.15 * low, 1, 1 - 0.18 * low], np.float32)
+        lit = grey + tint.saturation * (radiance - grey)
+    toned: Floats = 0.5 * np.clip(lit * (2 * gain), 0, 2.4) ** np.float32(tint.contrast)
     toned *= 1 - tint.vignette * radius
-    toned += tint.noise * rng.standard_normal(radiance.shape, np.float32)
+    toned += tint.noise * rng.standard_normal(grey.shape, np.float32)
     return toned

@@ -93,8 +93,9 @@ def _put(
     left, top = round(across * width - sprite.shape[1] / 2), round(foot * height - rows)
     if shadow:
         y, x = np.ogrid[:height, :width]
-        away = ((x - across * width) / (0.4 * sprite.shape[1])) ** 2 + ((y - foot * height) / (0.06 * rows)) ** 2
-        radiance *= (1 - 0.35 * np.exp(-away)).astype(np.float32)[..., None]
+        wide = np.exp(-(((x - across * width) / (0.4 * sprite.shape[1])) ** 2))
+        deep = np.exp(-(((y - foot * height) / (0.06 * rows)) ** 2))
+        radiance *= (1 - 0.35 * wide * deep).astype(np.float32)[..., None]
     inside = (
         slice(max(top, 0), min(top + rows, height)),
         slice(max(left, 0), min(left + sprite.shape[1], width)),

@@ -127,6 +127,8 @@ def _check_ranges(values: dict[str, int]) -> None:
 
 def _refuse_or_list(root: Path, *, overwrite: bool) -> list[str]:
     """What of a former miniature has to go, the data folder first; refuses whatever may not be replaced."""
+    if root.exists() and not root.is_dir():
+        raise DataError(f"{root} is a file: choose a folder as --root_dir.")
     there = [part for part in reversed(_PARTS) if (root / part).exists()]
     if not there:
         return []
@@ -134,8 +136,8 @@ def _refuse_or_list(root: Path, *, overwrite: bool) -> list[str]:
     is_ours = release.is_file() and release.read_text(encoding="utf-8", errors="replace").startswith(_RELEASE_MARK)
     if not is_ours:
         raise DataError(
-            f"{root} holds {', '.join(there)}, which no miniature generator wrote: "
-            "it is never overwritten; choose another --root_dir."
+            f"{root} holds {', '.join(there)} without the mark of a miniature: "
+            "real data is never overwritten; choose another --root_dir."
         )
     if not overwrite:
         raise DataError(

@@ -1,0 +1,142 @@
+"""Everything registered keeps the contract; and the contract notices who does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pluggy
+import pytest
+from PIL import Image
+
+from wilds_targeted import (
+    Augmentation,
+    Example,
+    Kind,
+    TransformSpec,
+    get_dataset,
+    hookimpl,
+    hookspecs,
+    registry,
+    testing,
+)
+from wilds_targeted.registry import Plugin, Registry, get_registry
+
+TRANSFORMS = sorted(get_registry().transforms)
+
+
+@pytest.fixture(scope="module")
+def dataset(miniature: Path) -> Any:
+    return get_dataset("iwildcam", root_dir=miniature)
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_every_registered_transform(name: str, dataset: Any) -> None:
+    spec = get_registry().transforms[name]
+    assert spec.serves(dataset.dataset_name), "write a miniature of the data set that this transform serves"
+    testing.check_transform(spec, dataset)
+
+
+def test_check_registered_goes_over_everything(dataset: Any) -> None:
+    assert set(testing.check_registered(dataset)) >= set(TRANSFORMS)
+    with pytest.raises(AssertionError, match="nothing registered by nobody could be checked"):
+        testing.check_registered(dataset, distribution="nobody")
+
+
+class Noise(Augmentation):
+    """Keeps the contract; the classes below each break one promise."""
+
+    def draw(self, example: Example, rng: np.random.Generator) -> Any:
+        return rng.integers(0, 5, np.asarray(example.x).shape)
+
+    def apply(self, example: Example, drawn: Any) -> Any:
+        return Image.fromarray((np.asarray(example.x) // 2 + drawn).astype(np.uint8))
+
+
+class Forgetful(Noise):
+    def draw(self, example: Example, rng: np.random.Generator) -> Any:
+        return np.random.default_rng().integers(0, 5, np.asarray(example.x).shape)
+
+
+class Constant(Noise):
+    def draw(self, example: Example, rng: np.random.Generator) -> Any:
+        return 1
+
+
+class Cropping(Noise):
+    def apply(self, example: Example, drawn: Any) -> Any:
+        return super().apply(example, drawn).crop((0, 0, 5, 5))
+
+
+class Array(Noise):
+    def apply(self, example: Example, drawn: Any) -> Any:
+        return np.asarray(super().apply(example, drawn))
+
+
+class Destructive(Noise):
+    def apply(self, example: Example, drawn: Any) -> Any:
+        example.x.paste((1, 2, 3), (0, 0, 4, 4))
+        return super().apply(example, drawn)
+
+
+class Unpicklable(Noise):
+    def __init__(self) -> None:
+        self.function = lambda: None
+
+
+class Stateful(Noise):
+    def __getstate__(self) -> dict[str, int]:
+        return {"sent": 1}
+
+    def apply(self, example: Example, drawn: Any) -> Any:
+        return super().apply(example, drawn * (2 if hasattr(self, "sent") else 1))
+
+
+def registry_with(build: Callable[[Any], Augmentation]) -> Registry:
+    class Module:
+        @hookimpl
+        def register_transforms(self) -> list[TransformSpec]:
+            return [TransformSpec("mine", build, Kind.GENERIC, "grain", "all else")]
+
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    manager.register(Module(), name="module")
+    return Registry(manager, {"module": Plugin("module", "mine", "1.0")})
+
+
+@pytest.fixture
+def check(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[type[Noise], Any], None]]:
+    """Check an augmentation, as if a plugin had registered it."""
+
+    def check(kind: type[Noise], dataset: Any) -> None:
+        monkeypatch.setattr(registry, "load", lambda: registry_with(lambda dataset: kind()))
+        get_registry.cache_clear()
+        testing.check_transform(get_registry().transforms["mine"], dataset)
+
+    yield check
+    get_registry.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("kind", "promise"),
+    [
+        (Forgetful, "the same seed must repeat"),
+        (Constant, "another seed must differ"),
+        (Cropping, "gave"),
+        (Array, "took JpegImageFile, gave ndarray"),
+        (Destructive, "the example's own x was written to"),
+        (Unpicklable, "a loader's worker can't get it"),
+        (Stateful, "pickling must not change it"),
+    ],
+)
+def test_the_contract_notices(
+    kind: type[Noise], promise: str, dataset: Any, check: Callable[[type[Noise], Any], None]
+) -> None:
+    with pytest.raises(AssertionError, match=promise):
+        check(kind, dataset)
+
+
+def test_the_contract_lets_pass_who_keeps_it(dataset: Any, check: Callable[[type[Noise], Any], None]) -> None:
+    check(Noise, dataset)
