@@ -3,34 +3,44 @@
 from __future__ import annotations
 
 import os
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 
-def interleaved(work: dict[str, Callable[[int], object]], items: Sequence[int], rounds: int) -> dict[str, list[float]]:
-    """Milliseconds an item of each kind of work, a value a round; the kinds take turns item by item.
+Milliseconds = NDArray[np.float64]
+"""One row a round, one column an item."""
 
-    Taking turns lets whatever else the machine does fall on all kinds alike, so ratios are steadier than times.
+
+def interleaved(work: dict[str, Callable[[int], object]], items: Sequence[int], rounds: int) -> dict[str, Milliseconds]:
+    """How long each kind of work takes for each item, in several rounds; the kinds take turns item by item.
+
+    Taking turns lets whatever else the machine does fall on all kinds alike. Who comes first changes from item to item:
+    the second finds the item's files in the processor's cache.
     """
-    spent: dict[str, list[float]] = {name: [] for name in work}
-    for _ in range(rounds):
-        total = dict.fromkeys(work, 0.0)
-        for item in items:
-            for name, call in work.items():
+    spent = {name: np.zeros((rounds, len(items))) for name in work}
+    names = list(work)
+    for turn in range(rounds):
+        for position, item in enumerate(items):
+            for name in names:
                 start = time.perf_counter()
-                call(item)
-                total[name] += time.perf_counter() - start
-        for name in work:
-            spent[name].append(1000 * total[name] / len(items))
+                work[name](item)
+                spent[name][turn, position] = 1000 * (time.perf_counter() - start)
+            names.append(names.pop(0))
     return spent
 
 
-def ratio(spent: dict[str, list[float]], one: str, other: str) -> str:
-    """The median over the rounds of the ratio of two kinds of work, with its range."""
-    ratios = [a / b for a, b in zip(spent[one], spent[other], strict=True)]
-    return f"{statistics.median(ratios):.2f} (rounds from {min(ratios):.2f} to {max(ratios):.2f})"
+def best(spent: Milliseconds) -> float:
+    """Milliseconds an item, each item's best round: what is left when nobody else uses the machine."""
+    return float(spent.min(axis=0).mean())
+
+
+def ratio(one: Milliseconds, other: Milliseconds) -> str:
+    """The ratio of two kinds of work, by the items' best rounds, and the range of the rounds' own ratios."""
+    by_round = one.sum(axis=1) / other.sum(axis=1)
+    return f"{best(one) / best(other):.2f} (single rounds from {by_round.min():.2f} to {by_round.max():.2f})"
 
 
 def resident_megabytes() -> float:

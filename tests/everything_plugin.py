@@ -29,11 +29,11 @@ class SmallNet(nn.Module):
     def __init__(self, d_out, width=8):
         super().__init__()
         layers = [nn.Conv2d(3, width, 3, stride=4), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
-        self.layers = nn.Sequential(*layers, *([] if d_out is None else [nn.Linear(width, d_out)]))
+        self.steps = nn.Sequential(*layers, *([] if d_out is None else [nn.Linear(width, d_out)]))
         self.d_out = d_out or width
 
     def forward(self, x):
-        return self.layers(x)
+        return self.steps(x)
 
 
 class PlainERM:

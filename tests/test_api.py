@@ -37,7 +37,9 @@ def test_a_transform_for_training_and_one_for_evaluation(dataset: Any) -> None:
     training = wilds_targeted.build_transform("copypaste_samey", dataset, p=0.7, target_resolution=(32, 32))
     assert training.p == 0.7
     assert training.flip
-    evaluation = wilds_targeted.build_transform("copypaste_samey", dataset, is_training=False, target_resolution=(32, 32))
+    evaluation = wilds_targeted.build_transform(
+        "copypaste_samey", dataset, is_training=False, target_resolution=(32, 32)
+    )
     subset = wilds_targeted.get_subset(dataset, "val", transform=evaluation)
     assert type(subset).__name__ == "WILDSSubset"
     assert subset[0][0].shape == (3, 32, 32)
@@ -77,7 +79,9 @@ def test_unknown_names_and_values(dataset: Any, tmp_path: Path) -> None:
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:
-    program = "import sys, wilds_targeted; print(sorted({'torch', 'numpy', 'pluggy', 'wilds', 'PIL'} & set(sys.modules)))"
+    program = (
+        "import sys, wilds_targeted; print(sorted({'torch', 'numpy', 'pluggy', 'wilds', 'PIL'} & set(sys.modules)))"
+    )
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert finished.stdout == "[]\n"
 

@@ -14,7 +14,18 @@ from wilds_targeted.errors import ParameterError, UnknownNameError
 
 
 def preview(miniature: Path, out: Path, *more: str) -> Result:
-    arguments = ["--dataset", "iwildcam", "--root_dir", str(miniature), "--out", str(out), "--rows", "3", "--draws", "2"]
+    arguments = [
+        "--dataset",
+        "iwildcam",
+        "--root_dir",
+        str(miniature),
+        "--out",
+        str(out),
+        "--rows",
+        "3",
+        "--draws",
+        "2",
+    ]
     return CliRunner().invoke(command, [*arguments, *more])
 
 
@@ -44,6 +55,8 @@ def test_wrong_words(miniature: Path, tmp_path: Path) -> None:
     assert isinstance(unknown.exception, UnknownNameError)
     ending = preview(miniature, tmp_path / "a.picture", "--transform", "copypaste_all")
     assert isinstance(ending.exception, ParameterError)
-    value = preview(miniature, tmp_path / "a.png", "--transform", "copypaste_all", "--transform_kwargs", "soft_edges=-1")
+    value = preview(
+        miniature, tmp_path / "a.png", "--transform", "copypaste_all", "--transform_kwargs", "soft_edges=-1"
+    )
     assert isinstance(value.exception, ParameterError)
     assert not list(tmp_path.glob("a.*"))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from PIL import Image
 
 from wilds_targeted.augmentation import Augmentation
 from wilds_targeted.choice import check_parameters
 from wilds_targeted.example import Example
+from wilds_targeted.randomness import ExampleGenerator
 from wilds_targeted.registry import get_registry
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -46,6 +46,7 @@ class Pipeline:
         self.base = base
         self.p = p
         self.flip = flip
+        self._generator = ExampleGenerator()
 
     def __call__(self, example: Example) -> Any:
         """The example, augmented, after the base steps."""
@@ -54,8 +55,7 @@ class Pipeline:
 
     def augment(self, example: Example) -> Any:
         """The example's ``x``, augmented, before the base steps."""
-        seed = torch.empty((), dtype=torch.int64).random_().item()
-        rng = np.random.default_rng(int(seed))
+        rng = self._generator.restart()
         coins = rng.random(len(self.augmentations) + 1) < self.p
         for augmentation, tossed in zip(self.augmentations, coins, strict=False):
             if tossed:

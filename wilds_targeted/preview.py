@@ -82,7 +82,8 @@ def _tile(x: Any) -> Image.Image:
         scaled = (255 * (pixels - pixels.min()) / span).astype(np.uint8)
         x = Image.fromarray(np.broadcast_to(scaled, (3, *scaled.shape[1:])).transpose(1, 2, 0).copy())
     width = max(1, round(x.width * TILE_HEIGHT / x.height))
-    return x.convert("RGB").resize((width, TILE_HEIGHT), Image.Resampling.LANCZOS)
+    tile: Image.Image = x.convert("RGB")
+    return tile.resize((width, TILE_HEIGHT), Image.Resampling.LANCZOS)
 
 
 def _sheet(title: str, subtitles: list[str], lines: list[tuple[str, list[Image.Image]]]) -> Image.Image:

@@ -110,9 +110,10 @@ def check_transform(spec: TransformSpec, dataset: Any) -> None:
 
 def _check_form(name: str, pipeline: Pipeline, dataset: Any, rows: list[int]) -> None:
     for row in rows:
-        x, y, metadata = dataset[row]
+        example = _example(dataset, row)
+        x = example.x
         before = np.array(x)
-        after = pipeline.augment(Example(x, y, metadata, row))
+        after = pipeline.augment(example)
         expected = Image.Image if isinstance(x, Image.Image) else type(x)
         assert isinstance(after, expected), f"{name}: took {type(x).__name__}, gave {type(after).__name__}"
         form = (np.asarray(after).shape, np.asarray(after).dtype)
@@ -157,10 +158,15 @@ def _training_rows(dataset: Any) -> list[int]:
     return [int(row) for row in training[np.argsort(turn, kind="stable")[:EXAMPLES]]]
 
 
+def _example(dataset: Any, row: int) -> Example:
+    x, y, metadata = dataset[row]
+    return Example(x, y, metadata, row)
+
+
 def _draws(pipeline: Pipeline, dataset: Any, rows: list[int], seed: int) -> list[Any]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return [np.asarray(pipeline.augment(Example(*dataset[row], row))) for row in rows]
+        return [np.asarray(pipeline.augment(_example(dataset, row))) for row in rows]
 
 
 def _same(one: list[Any], other: list[Any]) -> bool:

@@ -10,10 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-TINY = (
-    "--dataset iwildcam --model resnet18 --model_kwargs pretrained=False --target_resolution 32 32 --n_epochs 1 "
-    "--batch_size 32 --loader_kwargs num_workers=0 pin_memory=False --frac 0.5 --log_dir logs"
-).split()
+TINY = ["--dataset", "iwildcam", "--model", "resnet18", "--model_kwargs", "pretrained=False", "--target_resolution", "32", "32", "--n_epochs", "1", "--batch_size", "32", "--loader_kwargs", "num_workers=0", "pin_memory=False", "--frac", "0.5", "--log_dir", "logs"]
 SPLITS = ("train", "val", "test", "id_val", "id_test")
 EVERYTHING = (Path(__file__).parent.parent / "everything_plugin.py").read_text()
 
@@ -162,12 +159,11 @@ def test_pretrained_weights_of_a_registered_model(
     run: Callable, examples: Path, miniature: Path, distribution: Callable, tmp_path: Path
 ) -> None:
     site = distribution("everything", EVERYTHING)
-    common = ["--root_dir", miniature, *TINY[2:], "--dataset", "iwildcam", "--algorithm", "ERM"]
-    small = [word for word in common if word not in ("resnet18", "pretrained=False")]
-    small.insert(small.index("--model") + 1, "small-net")
-    small.remove("--model_kwargs")
+    words = " ".join(TINY).replace("--model resnet18 --model_kwargs pretrained=False", "--model small-net").split()
+    small = ["--root_dir", miniature, *words, "--algorithm", "ERM"]
     first = run(examples / "run_expt.py", *small, path=(site,))
     assert first.status == 0, first.output
+    assert "Model kwargs: {'width': 8}" in first.output, "not the `pretrained` of iWildCam's own default model"
     weights = tmp_path / "logs" / "iwildcam_seed:0_epoch:last_model.pth"
     again = run(examples / "run_expt.py", *small, "--pretrained_model_path", weights, path=(site,))
     assert again.status == 0, again.output

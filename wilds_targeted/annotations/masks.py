@@ -44,17 +44,33 @@ def load_mask(
     if ordinals is not None and len(ordinals) == 0:
         return None
     numbers = _read(path)
-    # Before resizing, which may lose a small instance; numpy's maximum is ten times faster than `getextrema`.
-    largest = int(np.asarray(numbers).max())
-    if 0 <= listed < largest:
+    _check_listed(path, numbers, listed)  # before resizing, which may lose a small instance
+    if size is not None and numbers.size != size:
+        numbers = numbers.resize(size, Image.Resampling.NEAREST)
+    numbers = _as_bytes(numbers, keep_unlisted=ordinals is None)
+    box = numbers.getbbox()
+    if box is None:
+        return None
+    # Only where there is anything: most of a mask is background.
+    chosen = numbers.crop(box).point(_table(ordinals))
+    if chosen.getbbox() is None:
+        return None
+    mask = Image.new("L", numbers.size)
+    mask.paste(chosen, box)
+    return mask
+
+
+def _check_listed(path: Path, numbers: Image.Image, listed: int) -> None:
+    if listed < 0:
+        return
+    box = numbers.getbbox()
+    # Numpy's maximum is ten times faster than `getextrema`.
+    largest = int(np.asarray(numbers.crop(box)).max()) if box else 0
+    if largest > listed:
         raise AnnotationError(
             f"{path}: has instance {largest}, but the detections file lists {listed} for this image: "
             "masks and detections are not of the same release"
         )
-    if size is not None and numbers.size != size:
-        numbers = numbers.resize(size, Image.Resampling.NEAREST)
-    mask = _as_bytes(numbers, keep_unlisted=ordinals is None).point(_table(ordinals))
-    return mask if mask.getbbox() else None
 
 
 def boxes_mask(boxes: NDArray[np.floating[Any]], size: tuple[int, int]) -> Image.Image:

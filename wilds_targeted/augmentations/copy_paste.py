@@ -89,5 +89,11 @@ def paste(foreground: Image.Image, background: Image.Image, mask: Image.Image, s
         background = background.resize(foreground.size, Image.Resampling.BILINEAR)
     if soft_edges > 0:
         mask = mask.filter(ImageFilter.GaussianBlur(soft_edges))
-    background.paste(foreground, mask=mask)
+    box = mask.getbbox()
+    if box is not None:
+        # Only where the object is: for a typical animal several times faster than the whole image.
+        cut = mask.crop(box)
+        if soft_edges == 0:
+            cut = cut.convert("1", dither=Image.Dither.NONE)  # a yes or no for each pixel is faster than a blend
+        background.paste(foreground.crop(box), box, cut)
     return background

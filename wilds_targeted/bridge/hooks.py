@@ -105,7 +105,12 @@ def finalize_defaults(module: ModuleType) -> None:
 
     @wraps(original)
     def populate_defaults(config: Any) -> Any:
+        given = dict(config.model_kwargs)
         config = original(config)
+        model = _registered(get_registry().models, config.model, "models")
+        if model is not None and module.dataset_defaults[config.dataset].get("model") != config.model:
+            # WILDS's data sets bring keywords of their own default model, such as `pretrained`.
+            config.model_kwargs = {**_thaw(model.defaults.get("model_kwargs", {})), **given}
         finalize_config(config, get_registry())
         return config
 
