@@ -67,7 +67,11 @@ def test_it_is_offered_and_runs(
 ) -> None:
     offered = run(examples / "run_expt.py", "--help", path=(environment,), COLUMNS="200")
     assert "camera_tint" in offered.output
-    flags = ["--dataset", "iwildcam", "--algorithm", "ERM", "--model", "resnet18", "--model_kwargs", "pretrained=False", "--target_resolution", "32", "32", "--n_epochs", "1", "--loader_kwargs", "num_workers=0", "pin_memory=False", "--frac", "0.5", "--log_dir", "logs", "--transform", "camera_tint", "--transform_kwargs", "strength=0.5", "--transform_p", "0.9"]
+    flags = (
+        "--dataset iwildcam --algorithm ERM --model resnet18 --model_kwargs pretrained=False --target_resolution 32 32 "
+        "--n_epochs 1 --loader_kwargs num_workers=0 pin_memory=False --frac 0.5 --log_dir logs "
+        "--transform camera_tint --transform_kwargs strength=0.5 --transform_p 0.9"
+    ).split()
     finished = run(examples / "run_expt.py", "--root_dir", miniature, *flags, path=(environment,))
     assert finished.status == 0, finished.output
     assert "Transform kwargs: {'strength': 0.5}" in finished.output

@@ -1,4 +1,4 @@
-"""An unmodified `run_expt.py` with everything registered: our stand-in always, WILDS's own where there is a checkout."""
+"""An unmodified `run_expt.py` with everything registered: the stand-in's always, WILDS's where there is a checkout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-TINY = ["--dataset", "iwildcam", "--model", "resnet18", "--model_kwargs", "pretrained=False", "--target_resolution", "32", "32", "--n_epochs", "1", "--batch_size", "32", "--loader_kwargs", "num_workers=0", "pin_memory=False", "--frac", "0.5", "--log_dir", "logs"]
+TINY = (
+    "--dataset iwildcam --model resnet18 --model_kwargs pretrained=False --target_resolution 32 32 --n_epochs 1 "
+    "--batch_size 32 --loader_kwargs num_workers=0 pin_memory=False --frac 0.5 --log_dir logs"
+).split()
 SPLITS = ("train", "val", "test", "id_val", "id_test")
 EVERYTHING = (Path(__file__).parent.parent / "everything_plugin.py").read_text()
 

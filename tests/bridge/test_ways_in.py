@@ -102,7 +102,10 @@ def test_the_command_runs_the_checkout_it_finds(run: Callable, wilds: Path, tmp_
 
 
 def test_the_command_trains(run: Callable, wilds: Path, miniature: Path, tmp_path: Path) -> None:
-    flags = ["--dataset", "iwildcam", "--algorithm", "ERM", "--model", "resnet18", "--model_kwargs", "pretrained=False", "--target_resolution", "32", "32", "--n_epochs", "1", "--loader_kwargs", "num_workers=0", "pin_memory=False", "--frac", "0.2", "--transform", "copypaste_samey"]
+    flags = (
+        "--dataset iwildcam --algorithm ERM --model resnet18 --model_kwargs pretrained=False --target_resolution 32 32 "
+        "--n_epochs 1 --loader_kwargs num_workers=0 pin_memory=False --frac 0.2 --transform copypaste_samey"
+    ).split()
     finished = run("wilds-targeted", "run", "--wilds", wilds, *flags, "--root_dir", miniature, how="command")
     assert finished.status == 0, finished.output
     assert (tmp_path / "logs" / "iwildcam_split:test_seed:0_epoch:last_pred.csv").stat().st_size > 0
