@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,9 +39,3 @@ def ratio(one: Milliseconds, other: Milliseconds) -> str:
     """The ratio of two kinds of work, by the items' best rounds, and the range of the rounds' own ratios."""
     by_round = one.sum(axis=1) / other.sum(axis=1)
     return f"{best(one) / best(other):.2f} (single rounds from {by_round.min():.2f} to {by_round.max():.2f})"
-
-
-def resident_megabytes() -> float:
-    """How much memory this process holds now (Linux)."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

@@ -1,12 +1,28 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and the folder for what this tool keeps."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+CACHE_VARIABLE = "WILDS_TARGETED_CACHE"
+
+
+def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where this tool keeps what it fetches and makes: $WILDS_TARGETED_CACHE, or a folder in the user's cache.
+
+    A user without a home, as containers have them, gets a folder beside other temporary ones.
+    """
+    if environ.get(CACHE_VARIABLE):
+        return Path(environ[CACHE_VARIABLE]).expanduser()
+    try:
+        return Path(environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "wilds-targeted"
+    except RuntimeError:
+        return Path(tempfile.gettempdir()) / "wilds-targeted"
 
 
 @contextlib.contextmanager
@@ -17,14 +33,11 @@ def written_whole(target: str | Path) -> Iterator[Path]:
     """
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)
-    os.close(handle)
-    arriving = Path(name)
+    arriving = target.with_name(f".{target.stem}.{secrets.token_hex(8)}{target.suffix}")
     try:
         yield arriving
-        umask = os.umask(0)
-        os.umask(umask)
-        arriving.chmod(0o666 & ~umask)  # mkstemp makes it private; the target is an ordinary file
+        with arriving.open("rb") as file:
+            os.fsync(file.fileno())
         arriving.replace(target)
     finally:
         arriving.unlink(missing_ok=True)

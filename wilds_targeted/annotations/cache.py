@@ -7,14 +7,11 @@ pickle: a data folder is often shared, and a pickle runs what is in it.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import logging
 import os
-import secrets
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +20,7 @@ import numpy as np
 from wilds_targeted.annotations.build import Arrays
 from wilds_targeted.annotations.locate import AnnotationFiles
 from wilds_targeted.errors import AnnotationError, DataError
+from wilds_targeted.files import cache_folder, written_whole
 
 FORMAT_VERSION = 1
 """To be raised when the arrays or what they mean change."""
@@ -42,7 +40,7 @@ class AnnotationCache:
         metadata_csv: The rows' file; the cache lies beside it where that folder can be written to.
         files: What the arrays are made from.
         cache_dir: Where the cache shall lie instead. Without it, the fallback for a folder that cannot be written to
-            is ``$WILDS_TARGETED_CACHE``, else ``wilds_targeted`` in the user's cache folder.
+            is `cache_folder`.
 
     Raises:
         DataError: ``metadata.csv`` is not there.
@@ -57,7 +55,7 @@ class AnnotationCache:
         if cache_dir is not None:
             self.places = [cache_dir / name]
         else:
-            self.places = [folder / CACHE_NAME, *(place / name for place in _user_cache())]
+            self.places = [folder / CACHE_NAME, cache_folder() / name]
 
     def load(self) -> Arrays | None:
         """The arrays, or None where there is no cache that is fresh and whole."""
@@ -81,7 +79,8 @@ class AnnotationCache:
         reasons = []
         for place in self.places:
             try:
-                _write_atomically(place, content)
+                with written_whole(place) as arriving:
+                    arriving.write_bytes(content)
             except OSError as error:
                 reasons.append(f"{place.parent}: {error.strerror}")
             else:
@@ -91,18 +90,6 @@ class AnnotationCache:
             "set WILDS_TARGETED_CACHE to a folder that can be written to",
             "; ".join(reasons),
         )
-
-
-def _user_cache() -> list[Path]:
-    """The user's folder for caches; none for a user without a home, as containers have them."""
-    if own := os.environ.get("WILDS_TARGETED_CACHE"):
-        return [Path(own)]
-    if everyones := os.environ.get("XDG_CACHE_HOME"):
-        return [Path(everyones) / "wilds_targeted"]
-    try:
-        return [Path.home() / ".cache" / "wilds_targeted"]
-    except RuntimeError:
-        return []
 
 
 def _freshness_key(metadata_csv: Path, files: AnnotationFiles) -> dict[str, Any]:
@@ -158,22 +145,3 @@ def _unpack(content: bytes) -> tuple[dict[str, Any], Arrays]:
         values = np.frombuffer(content, dtype, int(np.prod(shape)), end + 1 + where["offset"])
         arrays[name] = values.reshape(shape)
     return header["key"], arrays
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _removed_on_failure(path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")) as temporary:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-
-
-@contextlib.contextmanager
-def _removed_on_failure(path: Path) -> Iterator[Path]:
-    try:
-        yield path
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise

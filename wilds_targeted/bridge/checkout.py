@@ -11,21 +11,13 @@ from pathlib import Path
 
 from wilds_targeted.bridge.autoload import is_examples_folder
 from wilds_targeted.errors import CheckoutError
+from wilds_targeted.files import cache_folder
 
 REPOSITORY = "https://github.com/p-lambda/wilds.git"
 PINNED_COMMIT = "472677590de351857197a9bf24958838c39c272b"
 """The commit that the bridge is tested against: WILDS 2.0 with its last changes."""
 
 CHECKOUT_VARIABLE = "WILDS_CHECKOUT"
-CACHE_VARIABLE = "WILDS_TARGETED_CACHE"
-
-
-def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where this tool keeps what it fetches: $WILDS_TARGETED_CACHE, or the user's cache folder."""
-    if environ.get(CACHE_VARIABLE):
-        return Path(environ[CACHE_VARIABLE]).expanduser()
-    home = environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(home).expanduser() / "wilds-targeted"
 
 
 def find_checkout(explicit: str | Path | None = None, environ: Mapping[str, str] = os.environ) -> Path:
@@ -76,27 +68,24 @@ def fetch_checkout(source: str | None = None, environ: Mapping[str, str] = os.en
         return target
     if target.exists():
         raise CheckoutError(f"{target} is there but is no WILDS checkout; remove it and try again.")
-    if source is not None and not Path(source).expanduser().is_dir():
+    folder = None if source is None else Path(source).expanduser().resolve()
+    if folder is not None and not folder.is_dir():
         raise CheckoutError(f"--from {source}: there is no such folder.")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetching-") as folder:
-        arriving = Path(folder) / "wilds"
-        if source is not None and not (Path(source).expanduser() / ".git").exists() and _is_plain_copy(source):
-            shutil.copytree(Path(source).expanduser(), arriving)
+    origin = REPOSITORY if folder is None else str(folder)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetching-") as temporary:
+        arriving = Path(temporary) / "wilds"
+        if folder is not None and is_checkout(folder) and not (folder / ".git").exists():
+            shutil.copytree(folder, arriving)  # unpacked from an archive
         else:
-            _clone(source or REPOSITORY, arriving)
+            _clone(origin, arriving)
         if not is_checkout(arriving):
-            raise CheckoutError(f"{source or REPOSITORY} has no examples/run_expt.py with its modules: is it WILDS?")
+            raise CheckoutError(f"{origin} has no examples/run_expt.py with its modules: is it WILDS?")
         arriving.rename(target)
     return target
 
 
-def _is_plain_copy(source: str) -> bool:
-    return is_checkout(Path(source).expanduser())
-
-
-def _clone(source: str, target: Path) -> None:
-    origin = source if source == REPOSITORY else str(Path(source).expanduser().resolve())
+def _clone(origin: str, target: Path) -> None:
     steps = [
         ["git", "clone", "--quiet", "--no-checkout", origin, str(target)],
         ["git", "-C", str(target), "checkout", "--quiet", PINNED_COMMIT],
