@@ -92,6 +92,35 @@ def test_two_plugins_of_one_name_name_both_distributions(distribution: Make, on_
     assert "second 1.0" in str(caught.value)
 
 
+def test_a_newer_copy_in_front_of_an_older_one_counts(
+    distribution: Make, on_path: Callable[[Path], None], tmp_path: Path
+) -> None:
+    old = distribution("same-name", TRANSFORM.format(name="old"), version="1.0")
+    on_path(old.rename(tmp_path / "old"))
+    on_path(distribution("same-name", TRANSFORM.format(name="new"), version="1.1"))
+    loaded, _ = load()
+    assert "new" in loaded.transforms
+    assert "old" not in loaded.transforms
+    assert str(loaded.transforms.plugin_of["new"]) == "same-name 1.1"
+
+
+@pytest.mark.parametrize("source", ["import sys; sys.exit('bye')\n", "raise KeyError('x')\n", "1 +\n"])
+def test_whatever_an_import_does_costs_one_line(
+    source: str, distribution: Make, on_path: Callable[[Path], None]
+) -> None:
+    on_path(distribution("strange", source))
+    loaded, warnings = load()
+    assert len(warnings) == 1
+    assert "plugin 'strange' of strange 1.0 could not be loaded: " in warnings[0]
+    assert "copypaste_samey" in loaded.transforms
+
+
+def test_a_spec_that_is_wrong_names_its_plugin(distribution: Make, on_path: Callable[[Path], None]) -> None:
+    on_path(distribution("careless", TRANSFORM.format(name="x").replace("Kind.GENERIC", "'generic'")))
+    with pytest.raises(PluginError, match=r"register_transforms of plugin 'careless' of careless 1\.0: transform 'x'"):
+        load()
+
+
 def test_a_plugin_that_fails_to_import_costs_one_line(distribution: Make, on_path: Callable[[Path], None]) -> None:
     on_path(distribution("broken", "import a_module_that_is_not_there\n"))
     loaded, warnings = load()

@@ -97,8 +97,14 @@ def _autoload() -> None:
         _report_inactive(error)
 
 
+_told: list[BaseException] = []
+
+
 def _report_inactive(error: BaseException) -> None:
-    """Say in one line that the bridge is not at work, and what to do."""
+    """Say in one line, once in a process, that the bridge is not at work, and what to do."""
+    if _told:
+        return
+    _told.append(error)
     reason = " ".join(f"{type(error).__name__}: {error}".split())
     try:
         print(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from wilds_targeted.errors import DataError, UnknownNameError, closest
+from wilds_targeted.errors import DataError, UnknownNameError, closest, one_line
+from wilds_targeted.miniatures import MINIATURES
 from wilds_targeted.pipeline import build_pipeline, image_base
 from wilds_targeted.registry import get_registry
 
@@ -30,21 +32,22 @@ def get_dataset(name: str, *, root_dir: str | Path, **kwargs: Any) -> Any:
 
     mend_wilds()
     registered = {known: spec.build for known, spec in get_registry().datasets.items() if spec.build is not None}
-    if name in registered:
-        return registered[name](root_dir=str(root_dir), **kwargs)
-    if name not in wilds.supported_datasets:
-        known = [*wilds.supported_datasets, *registered]
+    known = list(dict.fromkeys([*wilds.supported_datasets, *registered]))
+    if name not in known:
         raise UnknownNameError(
             f"there is no data set {name!r}{closest(name, known)}. Known: {', '.join(known)}."
             f"{get_registry().datasets.why_missing()}"
         )
+    build = functools.partial(wilds.get_dataset, name) if name in wilds.supported_datasets else registered[name]
     try:
-        return wilds.get_dataset(name, root_dir=str(root_dir), **kwargs)
-    except FileNotFoundError as error:
-        raise DataError(
-            f"{name} is not complete under {root_dir}: {' '.join(str(error).split())} "
-            f"A generated miniature: `wilds-targeted miniature {name} --root_dir {root_dir}`."
-        ) from error
+        return build(root_dir=str(root_dir), **kwargs)
+    except OSError as error:
+        hint = (
+            f" A generated one: `wilds-targeted miniature {name} --root_dir {root_dir}`." if name in MINIATURES else ""
+        )
+        raise DataError(f"{name} can't be loaded from {root_dir}: {one_line(error)}{hint}") from error
+    except KeyError as error:
+        raise DataError(f"{name} can't be loaded from {root_dir}: its metadata has no column {error}.") from error
 
 
 def build_transform(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from wilds_targeted.errors import DataError
+
 
 @dataclass(frozen=True, slots=True)
 class Example:
@@ -24,3 +26,23 @@ class Example:
     y: Any
     metadata: Any
     index: int
+
+
+def load_example(dataset: Any, index: int) -> Example:
+    """That row of a data set, its image read: WILDS opens images without reading them.
+
+    Raises:
+        DataError: The row's file is missing or broken.
+    """
+    x = None
+    try:
+        x, y, metadata = dataset[index]
+        if hasattr(x, "load"):
+            x.load()
+    except OSError as error:
+        file = getattr(x, "filename", None) or getattr(error, "filename", None)
+        raise DataError(
+            f"row {index} of {dataset.dataset_name} can't be read ({file or 'its file'}: "
+            f"{error.strerror or ' '.join(str(error).split())}); restore it from the data set's archive."
+        ) from error
+    return Example(x, y, metadata, index)

@@ -55,6 +55,11 @@ class Pipeline:
 
     def augment(self, example: Example) -> Any:
         """The example's ``x``, augmented, before the base steps."""
+        if not isinstance(example, Example):
+            raise TypeError(
+                f"a registered transform takes an Example, got {type(example).__name__}: make the subset with "
+                f"wilds_targeted.get_subset(dataset, split, transform=…)"
+            )
         rng = self._generator.restart()
         coins = rng.random(len(self.augmentations) + 1) < self.p
         for augmentation, tossed in zip(self.augmentations, coins, strict=False):
@@ -78,8 +83,7 @@ def flip_horizontally(x: Any) -> Any:
 def image_base(dataset: Any, target_resolution: Sequence[int] | None) -> Callable[[Any], Any]:
     """The steps that WILDS calls ``image_base``: centre crop to a square, resize, tensor, ImageNet normalization.
 
-    WILDS crops only where the data set states one original resolution that is not square; iWildCam and Camelyon17
-    state none.
+    WILDS crops only where the data set states an original resolution that is not square; iWildCam states none.
     """
     from torchvision import transforms
 

@@ -9,7 +9,7 @@ import torch
 from PIL import Image, ImageDraw, ImageFont
 
 from wilds_targeted.errors import DataError
-from wilds_targeted.example import Example
+from wilds_targeted.example import load_example
 from wilds_targeted.pipeline import build_pipeline
 from wilds_targeted.registry import get_registry
 
@@ -42,17 +42,12 @@ def draw_preview(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         for index in _spread_over_classes(dataset, rows, rng):
-            original = _example(dataset, index)
-            tiles = [_tile(original.x), *(_tile(pipeline.augment(_example(dataset, index))) for _ in range(draws))]
+            original = load_example(dataset, index)
+            tiles = [_tile(original.x), *(_tile(pipeline.augment(original)) for _ in range(draws))]
             lines.append((f"row {index}, class {int(original.y)}", tiles))
     spec = get_registry().transforms.find(name)
     title = f"{name} ({spec.kind.value}) on {dataset.dataset_name}"
     return _sheet(title, [f"randomizes {spec.randomizes}", f"preserves {spec.preserves}"], lines)
-
-
-def _example(dataset: Any, index: int) -> Example:
-    x, y, metadata = dataset[index]
-    return Example(x, y, metadata, index)
 
 
 def _spread_over_classes(dataset: Any, count: int, rng: np.random.Generator) -> list[int]:

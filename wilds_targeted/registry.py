@@ -15,6 +15,7 @@ import importlib
 import importlib.metadata
 import os
 import pkgutil
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -153,8 +154,8 @@ class Registry:
             # One plugin at a time, so that each spec is known to be its plugin's.
             try:
                 answers = self.manager.subset_hook_caller(hook, others)()
-            except WildsTargetedError:
-                raise
+            except WildsTargetedError as error:
+                raise PluginError(f"{hook} of plugin {name!r} of {plugin}: {error}") from None
             except Exception as error:  # whatever a stranger's hook raises
                 self.broken.append(BrokenPlugin(plugin, f"{hook} raised {_one_line(error)}"))
                 continue
@@ -221,7 +222,7 @@ def _load_entry_points(
     for name, (entry_point, plugin) in found.items():
         try:
             module = entry_point.load()
-        except Exception as error:  # whatever a stranger's module raises while it is imported
+        except (Exception, SystemExit) as error:  # whatever a stranger's module raises while it is imported
             broken.append(BrokenPlugin(plugin, _one_line(error)))
             continue
         _register(manager, module, plugin)
@@ -230,14 +231,16 @@ def _load_entry_points(
 
 
 def _entry_points() -> Iterator[tuple[importlib.metadata.EntryPoint, Plugin]]:
-    """Each installed distribution's entry points of our group, once, even if it is found on two paths."""
+    """The entry points of our group; of a distribution that is found twice the first counts, as for `import`."""
     seen = set()
     for distribution in importlib.metadata.distributions():
+        name = distribution.metadata["Name"] or "unknown"
+        normalized = re.sub(r"[-_.]+", "-", name).lower()
+        if normalized in seen:
+            continue
+        seen.add(normalized)
         for entry_point in distribution.entry_points.select(group=hookspecs.PROJECT):
-            plugin = Plugin(entry_point.name, distribution.metadata["Name"] or "unknown", distribution.version)
-            if (plugin, entry_point.value) not in seen:
-                seen.add((plugin, entry_point.value))
-                yield entry_point, plugin
+            yield entry_point, Plugin(entry_point.name, name, distribution.version)
 
 
 def _register(manager: pluggy.PluginManager, module: object, plugin: Plugin) -> None:

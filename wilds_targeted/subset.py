@@ -6,16 +6,15 @@ from typing import Any
 
 from wilds.datasets.wilds_dataset import WILDSSubset
 
-from wilds_targeted.example import Example
+from wilds_targeted.example import load_example
 
 
 class ExampleSubset(WILDSSubset):  # type: ignore[misc]
     """A `WILDSSubset` whose transform sees label, metadata and row beside the input."""
 
     def __getitem__(self, idx: int) -> tuple[Any, Any, Any]:
-        index = int(self.indices[idx])
-        x, y, metadata = self.dataset[index]
-        return self.transform(Example(x, y, metadata, index)), y, metadata
+        example = load_example(self.dataset, int(self.indices[idx]))
+        return self.transform(example), example.y, example.metadata
 
 
 def hand_over_examples(subset: WILDSSubset) -> WILDSSubset:

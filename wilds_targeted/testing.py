@@ -20,7 +20,8 @@ from PIL import Image
 
 from wilds_targeted import api
 from wilds_targeted.errors import DataError
-from wilds_targeted.example import Example
+from wilds_targeted.example import load_example
+from wilds_targeted.miniatures import MINIATURES
 from wilds_targeted.pipeline import Pipeline, build_pipeline, image_base
 from wilds_targeted.registry import get_registry
 from wilds_targeted.specs import Level, ModelSpec, TransformSpec
@@ -36,8 +37,8 @@ def write_small(name: str, root_dir: str | Path) -> None:
     """Write the smallest miniature of that data set."""
     from wilds_targeted.miniatures.iwildcam import write_iwildcam
 
-    if name != "iwildcam":
-        raise DataError(f"there is no miniature of {name!r}; there is one of iwildcam.")
+    if name not in MINIATURES:
+        raise DataError(f"there is no miniature of {name!r}; there is one of {', '.join(MINIATURES)}.")
     write_iwildcam(
         root_dir,
         train_cameras=9,
@@ -110,7 +111,7 @@ def check_transform(spec: TransformSpec, dataset: Any) -> None:
 
 def _check_form(name: str, pipeline: Pipeline, dataset: Any, rows: list[int]) -> None:
     for row in rows:
-        example = _example(dataset, row)
+        example = load_example(dataset, row)
         x = example.x
         before = np.array(x)
         after = pipeline.augment(example)
@@ -158,15 +159,10 @@ def _training_rows(dataset: Any) -> list[int]:
     return [int(row) for row in training[np.argsort(turn, kind="stable")[:EXAMPLES]]]
 
 
-def _example(dataset: Any, row: int) -> Example:
-    x, y, metadata = dataset[row]
-    return Example(x, y, metadata, row)
-
-
 def _draws(pipeline: Pipeline, dataset: Any, rows: list[int], seed: int) -> list[Any]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return [np.asarray(pipeline.augment(_example(dataset, row))) for row in rows]
+        return [np.asarray(pipeline.augment(load_example(dataset, row))) for row in rows]
 
 
 def _same(one: list[Any], other: list[Any]) -> bool:

@@ -9,7 +9,6 @@ from PIL import Image
 from wilds_targeted import Example
 from wilds_targeted.augmentations.backgrounds import BackgroundPools
 from wilds_targeted.augmentations.copy_paste import CopyPaste, paste
-from wilds_targeted.errors import DataError
 
 FOREGROUND = np.arange(4 * 3 * 3, dtype=np.uint8).reshape(3, 4, 3)
 BACKGROUND = 200 + np.arange(4 * 3 * 3, dtype=np.uint8).reshape(3, 4, 3)
@@ -89,12 +88,3 @@ def test_hard_edges_are_whole_pixels_and_soft_ones_blend() -> None:
     assert middle[-1] == 0
     assert 60 < middle[9] < 200
     assert (np.diff(middle.astype(int)) <= 0).all()
-
-
-def test_a_background_that_cannot_be_read_is_named(copy_paste: CopyPaste) -> None:
-    def fail(row: int) -> Image.Image:
-        raise OSError("image file is truncated\n(12 bytes not processed)")
-
-    copy_paste.load_image = fail
-    with pytest.raises(DataError, match=r"background image of row 4[01] can't be read \(image file is truncated \(12"):
-        copy_paste(example(), np.random.default_rng(0))

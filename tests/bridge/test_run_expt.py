@@ -268,9 +268,33 @@ def test_unlabeled_data_is_refused(train: Callable) -> None:
     assert "needs labeled examples" in finished.last_line
 
 
-def test_eval_only_and_evaluate(
+def test_an_option_that_wilds_has_names_its_plugin(run: Callable, examples: Path, distribution: Callable) -> None:
+    source = (
+        "from wilds_targeted import OptionSpec, hookimpl\n"
+        "@hookimpl\ndef register_options():\n    return [OptionSpec('--lr', 'A rate.')]\n"
+    )
+    finished = run(examples / "run_expt.py", "--help", path=(distribution("greedy", source),))
+    assert finished.status == 1
+    assert finished.last_line == (
+        "wilds-targeted: error: plugin 'greedy' of greedy 1.0 adds the option --lr, which run_expt.py has already."
+    )
+
+
+def test_evaluate_scores_the_predictions(
     train: Callable, run: Callable, examples: Path, miniature: Path, tmp_path: Path
 ) -> None:
+    for seed in ("0", "1", "2"):  # WILDS scores iWildCam over three seeds, and whole splits
+        trained = train("--transform", "copypaste_samey", "--frac", "1.0", "--seed", seed)
+        assert trained.status == 0, trained.output
+    (tmp_path / "scores").mkdir()
+    folders = (tmp_path / "logs", tmp_path / "scores")
+    finished = run(examples / "evaluate.py", *folders, "--dataset", "iwildcam", "--root_dir", miniature)
+    assert finished.status == 0, finished.output
+    assert "F1-macro_all" in finished.output
+    assert "wilds-targeted" not in finished.output
+
+
+def test_eval_only(train: Callable) -> None:
     trained = train("--transform", "copypaste_samey")
     assert trained.status == 0, trained.output
     again = train("--transform", "copypaste_samey", "--eval_only", "--evaluate_all_splits", "true")

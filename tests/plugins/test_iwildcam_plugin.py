@@ -193,5 +193,16 @@ def test_a_mask_of_another_release_is_told(root: Path, dataset: Any) -> None:
 def test_a_broken_background_is_named(root: Path, dataset: Any) -> None:
     for row in (0, 2, 3, 6):
         (root / "iwildcam_v2.0" / "train" / f"image{row}.jpg").write_bytes(b"no picture")
-    with pytest.raises(DataError, match=r"the background image of row [0236] can't be read .*image[0236]\.jpg"):
+    with pytest.raises(DataError, match=r"row [0236] of iwildcam can't be read \(.*cannot identify image file"):
         augmented(dataset, 1)
+
+
+def test_coordinates_of_other_cameras_are_told(root: Path, dataset: Any) -> None:
+    (root / "gps_locations.json").write_text('{"7": {"latitude": 1, "longitude": 2}}')
+    with pytest.raises(AnnotationError, match=r"gps_locations\.json: has coordinates of none of the 5 cameras"):
+        wilds_targeted.build_transform("copypaste_samecountry", dataset)
+
+
+def test_start_tells_how_many_cameras_have_a_country(dataset: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    wilds_targeted.build_transform("copypaste_samecountry", dataset)
+    assert "Copy-Paste: 3 of 5 cameras are in 2 countries.\n" in capsys.readouterr().err

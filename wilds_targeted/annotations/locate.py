@@ -13,16 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-_FOLDERS = (
-    "",
-    "metadata",
-    "iwildcam2021",
-    "iwildcam2021/metadata",
-    "iwildcam2022",
-    "iwildcam2022/metadata",
-    "iwildcam_v2.0",
-    "iwildcam_v2.0/metadata",
-)
+_RELEASES = ("", "iwildcam2021", "iwildcam2022", "iwildcam_v2.0")
+"""Folders in which a release's files may lie, or in ``metadata/`` below."""
+
 _MASKS = ("instance_masks",)
 _DETECTIONS = (
     "megadetector_results.json",
@@ -48,16 +41,26 @@ class AnnotationFiles:
 
 
 def locate(root: Path) -> AnnotationFiles:
-    """Look for each of the three on its own, in the root first and then in the folders of the known releases."""
+    """The annotations below a root: masks and detections of one release where one has both, else each on its own."""
+    found = [_in_release(root / release) for release in _RELEASES]
+    pair = next((files for files in found if files.masks and files.detections), None)
     return AnnotationFiles(
-        masks=_first(root, _MASKS, Path.is_dir),
-        detections=_first(root, _DETECTIONS, Path.is_file),
-        coordinates=_first(root, _COORDINATES, Path.is_file),
+        masks=pair.masks if pair else next((files.masks for files in found if files.masks), None),
+        detections=pair.detections if pair else next((files.detections for files in found if files.detections), None),
+        coordinates=next((files.coordinates for files in found if files.coordinates), None),
     )
 
 
-def _first(root: Path, names: tuple[str, ...], is_there: Callable[[Path], bool]) -> Path | None:
-    candidates = (root / folder / name for folder in _FOLDERS for name in names)
+def _in_release(folder: Path) -> AnnotationFiles:
+    return AnnotationFiles(
+        masks=_first(folder, _MASKS, Path.is_dir),
+        detections=_first(folder, _DETECTIONS, Path.is_file),
+        coordinates=_first(folder, _COORDINATES, Path.is_file),
+    )
+
+
+def _first(folder: Path, names: tuple[str, ...], is_there: Callable[[Path], bool]) -> Path | None:
+    candidates = (place / name for place in (folder, folder / "metadata") for name in names)
     return next(filter(is_there, candidates), None)
 
 

@@ -10,7 +10,6 @@ from PIL import Image, ImageFilter
 
 from wilds_targeted.augmentation import Augmentation
 from wilds_targeted.augmentations.backgrounds import BackgroundPools
-from wilds_targeted.errors import DataError
 from wilds_targeted.example import Example
 
 
@@ -32,7 +31,7 @@ class CopyPaste(Augmentation):
         pools: The backgrounds.
         pool_of: For an example, the key of its pool; None for an example to leave as it is (the empty ones).
         foregrounds: Where the objects are.
-        load_image: Loads the image of a row of the data set.
+        load_image: Loads the image of a row of the data set, for this paste alone.
         soft_edges: Radius in pixels of the blur of the mask's edge; 0 pastes whole pixels.
     """
 
@@ -63,18 +62,7 @@ class CopyPaste(Augmentation):
         mask = self.foregrounds.foreground(example.index, image.size)
         if mask is None:
             return image
-        return paste(image, self._background(drawn), mask, self.soft_edges)
-
-    def _background(self, row: int) -> Image.Image:
-        try:
-            background = self.load_image(row)
-            background.load()
-        except OSError as error:
-            raise DataError(
-                f"the background image of row {row} can't be read ({' '.join(str(error).split())}); "
-                f"restore that file from the data set's archive."
-            ) from error
-        return background
+        return paste(image, self.load_image(drawn), mask, self.soft_edges)
 
 
 def paste(foreground: Image.Image, background: Image.Image, mask: Image.Image, soft_edges: float = 0.0) -> Image.Image:

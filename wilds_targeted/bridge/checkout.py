@@ -64,8 +64,10 @@ def fetch_checkout(source: str | None = None, environ: Mapping[str, str] = os.en
         environ: Where the cache folder is read.
     """
     target = cache_folder(environ) / "wilds"
-    if is_checkout(target):
+    if is_checkout(target) and source is None:
         return target
+    if is_checkout(target):
+        raise CheckoutError(f"there is a WILDS checkout at {target} already; remove it to take {source}.")
     if target.exists():
         raise CheckoutError(f"{target} is there but is no WILDS checkout; remove it and try again.")
     folder = None if source is None else Path(source).expanduser().resolve()

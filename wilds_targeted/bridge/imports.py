@@ -38,7 +38,7 @@ class HookingFinder:
         if hook is None:
             return None
         for finder in sys.meta_path:
-            if finder is self:
+            if finder is self or not hasattr(finder, "find_spec"):
                 continue
             spec = finder.find_spec(name, path, target)
             if spec is not None:

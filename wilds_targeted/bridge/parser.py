@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wilds_targeted import _report_inactive
-from wilds_targeted.errors import WildsTargetedError
+from wilds_targeted.errors import PluginError, WildsTargetedError
 
 _LANDMARK = "--additional_train_transform"
 """An option that only the parser of `run_expt.py` has."""
@@ -41,16 +41,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
     registry = get_registry()
     group = parser.add_argument_group("wilds-targeted")
-    for option in registry.options.values():
-        group.add_argument(
-            option.name,
-            dest=option.destination,
-            help=option.help.replace("%", "%%"),
-            type=_explaining(option.type),
-            default=option.default,
-            nargs=option.nargs,
-            metavar=option.metavar,
-        )
+    for name, option in registry.options.items():
+        try:
+            group.add_argument(
+                option.name,
+                dest=option.destination,
+                help=option.help.replace("%", "%%"),
+                type=_explaining(option.type),
+                default=option.default,
+                nargs=option.nargs,
+                metavar=option.metavar,
+            )
+        except argparse.ArgumentError:
+            plugin = registry.options.plugin_of[name]
+            raise PluginError(
+                f"plugin {plugin.name!r} of {plugin} adds the option {name}, which run_expt.py has already."
+            ) from None
     if registry.broken:
         fail = parser.error
         # Which names a plugin would have brought can't be known; that it is missing can.

@@ -51,9 +51,13 @@ def cli() -> None:
 
 
 def main() -> None:
-    """The console script: errors of ours end in one line."""
+    """The console script: errors of ours, of files and of the installation end in one line."""
     try:
         cli.main(prog_name="wilds-targeted")
-    except WildsTargetedError as error:
-        print(f"wilds-targeted: error: {one_line(error)}", file=sys.stderr)
-        sys.exit(1)
+    except (WildsTargetedError, OSError) as error:
+        sys.exit(f"wilds-targeted: error: {one_line(error)}")
+    except ImportError as error:
+        sys.exit(
+            f"wilds-targeted: error: this installation is broken ({one_line(error)}); "
+            f"mend it with `pip install --force-reinstall wilds-targeted`."
+        )

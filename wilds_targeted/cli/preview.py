@@ -44,7 +44,7 @@ def command(
     from wilds_targeted.registry import get_registry
 
     get_registry().transforms.find(transform)  # an unknown name is told before the data set is loaded
-    if Path(out).suffix.lower() not in Image.registered_extensions():
+    if Image.registered_extensions().get(Path(out).suffix.lower()) not in Image.SAVE:
         raise ParameterError(f"--out {out}: the ending of a picture is expected, such as .png or .jpg")
     full = get_dataset(dataset, root_dir=root_dir)
     sheet = draw_preview(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wilds_targeted import DatasetSpec, Example, Kind, Parameter, TransformSpec, hookimpl
+from wilds_targeted.example import load_example
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -96,42 +98,55 @@ def register_transforms() -> list[TransformSpec]:
     ]
 
 
-def build_all(dataset: Any, **parameters: Any) -> CopyPaste:
+def build_all(dataset: Any, *, annotations: str | None, **parameters: Any) -> CopyPaste:
     """Backgrounds: every empty image of the training split."""
-    cameras = _camera_of_row(dataset)
-    return _build(dataset, {0: np.unique(cameras[_training_rows(dataset)])}, SamePool(), **parameters)
+    pools = {0: np.unique(_camera_of_row(dataset)[_training_rows(dataset)])}
+    return _build(dataset, _table(dataset, _files(dataset, annotations)), pools, SamePool(), **parameters)
 
 
-def build_same_y(dataset: Any, **parameters: Any) -> CopyPaste:
+def build_same_y(dataset: Any, *, annotations: str | None, **parameters: Any) -> CopyPaste:
     """Backgrounds: empty training images of the cameras that observe the example's class in the training split."""
     rows = _training_rows(dataset)
     seen = np.unique(np.stack([_labels(dataset)[rows], _camera_of_row(dataset)[rows]]), axis=1)
     pools = {int(y): seen[1][seen[0] == y] for y in np.unique(seen[0])}
-    return _build(dataset, pools, PoolOfLabel(), **parameters)
+    return _build(dataset, _table(dataset, _files(dataset, annotations)), pools, PoolOfLabel(), **parameters)
 
 
-def build_same_country(dataset: Any, **parameters: Any) -> CopyPaste:
+def build_same_country(dataset: Any, *, annotations: str | None, **parameters: Any) -> CopyPaste:
     """Backgrounds: empty training images of the cameras in the country of the example's camera."""
-    from wilds_targeted.annotations.countries import countries_by_location, read_coordinates
+    files = _files(dataset, annotations)
+    table = _table(dataset, files)
+    country_of = _country_of_camera(dataset, table, files)
+    names = sorted(set(country_of.values()))
+    pool_of = {camera: names.index(country) for camera, country in country_of.items()}
+    training = np.unique(_camera_of_row(dataset)[_training_rows(dataset)]).tolist()
+    pools = {key: [camera for camera in training if pool_of[camera] == key] for key in range(len(names))}
+    column = dataset.metadata_fields.index("location")
+    return _build(dataset, table, pools, PoolOfCamera(column, pool_of), **parameters)
+
+
+def _country_of_camera(dataset: Any, table: AnnotationTable, files: AnnotationFiles) -> dict[int, str]:
+    """The country of every camera; those without coordinates are in one, unknown."""
+    from wilds_targeted.annotations.countries import UNKNOWN, countries_by_location, read_coordinates
     from wilds_targeted.annotations.locate import how_to_get
     from wilds_targeted.errors import AnnotationError
 
-    files = _files(dataset, parameters["annotations"])
     if files.coordinates is None:
         raise AnnotationError(
-            f"copypaste_samecountry needs the cameras' coordinates, and there is no gps_locations.json under "
-            f"{parameters['annotations'] or _root(dataset)}: {how_to_get(_root(dataset))}."
+            f"copypaste_samecountry needs the cameras' coordinates, and there is no gps_locations.json: "
+            f"{how_to_get(_root(dataset))}."
         )
-    table = _table(dataset, parameters["annotations"])
-    cameras = _camera_of_row(dataset)
-    known, first = np.unique(cameras, return_index=True)
-    location_of = {int(camera): str(table.location[row].decode()) for camera, row in zip(known, first, strict=True)}
-    country_of = countries_by_location(location_of.values(), read_coordinates(files.coordinates))
-    names = sorted(set(country_of.values()))
-    pool_of_camera = {camera: names.index(country_of[location]) for camera, location in location_of.items()}
-    training = set(np.unique(cameras[_training_rows(dataset)]).tolist())
-    pools = {key: [camera for camera in training if pool_of_camera[camera] == key] for key in range(len(names))}
-    return _build(dataset, pools, PoolOfCamera(dataset.metadata_fields.index("location"), pool_of_camera), **parameters)
+    cameras, first = np.unique(_camera_of_row(dataset), return_index=True)
+    locations = [table.location[row].decode() for row in first]
+    country_of = countries_by_location(locations, read_coordinates(files.coordinates))
+    known = [country for country in country_of.values() if country != UNKNOWN]
+    if not known:
+        raise AnnotationError(
+            f"{files.coordinates}: has coordinates of none of the {len(cameras)} cameras (the first is "
+            f"{locations[0]!r}); its keys must be the values of the column 'location' in metadata.csv"
+        )
+    print(f"Copy-Paste: {len(known)} of {len(cameras)} cameras are in {len(set(known))} countries.", file=sys.stderr)
+    return {int(camera): country_of[location] for camera, location in zip(cameras, locations, strict=True)}
 
 
 class SamePool:
@@ -196,17 +211,16 @@ class AnnotatedForegrounds:
 
 def _build(
     dataset: Any,
+    table: AnnotationTable,
     pools: Mapping[int, Iterable[int]],
     pool_of: SamePool | PoolOfLabel | PoolOfCamera,
     *,
     min_confidence: float,
     soft_edges: float,
-    annotations: str | None,
 ) -> CopyPaste:
     from wilds_targeted.augmentations.backgrounds import BackgroundPools
     from wilds_targeted.augmentations.copy_paste import CopyPaste
 
-    table = _table(dataset, annotations)
     rows = _training_rows(dataset)
     labels = _labels(dataset)
     empty = rows[labels[rows] == EMPTY]
@@ -221,9 +235,14 @@ def _build(
         BackgroundPools(empty, _camera_of_row(dataset)[empty], pools),
         pool_of,
         AnnotatedForegrounds(table, min_confidence),
-        dataset.get_input,
+        functools.partial(_load_image, dataset),
         soft_edges,
     )
+
+
+def _load_image(dataset: Any, row: int) -> Image.Image:
+    image: Image.Image = load_example(dataset, row).x
+    return image
 
 
 def _labels(dataset: Any) -> NDArray[np.int64]:
@@ -248,16 +267,15 @@ def _files(dataset: Any, annotations: str | None) -> AnnotationFiles:
     return locate(Path(annotations) if annotations else _root(dataset))
 
 
-def _table(dataset: Any, annotations: str | None) -> AnnotationTable:
+def _table(dataset: Any, files: AnnotationFiles) -> AnnotationTable:
     from wilds_targeted.annotations.locate import how_to_get
     from wilds_targeted.annotations.table import AnnotationTable
     from wilds_targeted.errors import AnnotationError
 
-    files = _files(dataset, annotations)
     if files.masks is None and files.detections is None:
         raise AnnotationError(
-            f"Copy-Paste needs the animals' masks or boxes, and neither instance_masks/ nor detections are under "
-            f"{annotations or _root(dataset)}: {how_to_get(_root(dataset))}."
+            f"Copy-Paste needs the animals' masks or boxes, and there is neither instance_masks/ nor a file of "
+            f"detections: {how_to_get(_root(dataset))}."
         )
     table = AnnotationTable.open(Path(dataset.data_dir) / "metadata.csv", files)
     if len(table) != len(dataset):

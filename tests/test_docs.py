@@ -1,0 +1,50 @@
+"""Documents rot where no test reads them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from wilds_targeted.registry import get_registry
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
+
+
+def test_the_walk_through_shows_the_examples_own_lines() -> None:
+    page = (ROOT / "docs" / "writing-a-plugin.md").read_text()
+    package = ROOT / "examples" / "external-plugin"
+    source = (package / "wilds_camera_tint.py").read_text() + (package / "pyproject.toml").read_text()
+    blocks = re.findall(r"```\n(.*?)```", page, re.DOTALL)
+    shown = [block for block in blocks if re.match(r"class |@hookimpl|\[project", block)]
+    assert len(shown) == 3
+    for line in "".join(shown).splitlines():
+        assert line.strip() == "..." or line in source.splitlines(), line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_within_the_repository_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        if not link.startswith("http"):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_every_registered_transform_has_its_page() -> None:
+    pages = "".join(path.read_text() for path in (ROOT / "docs" / "transforms").glob("*.md"))
+    readme = (ROOT / "README.md").read_text()
+    registry = get_registry()
+    for name in registry.transforms:
+        if registry.transforms.plugin_of[name].distribution == "wilds-targeted":
+            assert f"`{name}`" in pages
+            assert f"`{name}`" in readme
+
+
+def test_ci_finds_the_readmes_test_line() -> None:
+    script = (ROOT / ".ci" / "run").read_text()
+    command = re.search(r"^line=\$\((.*)\)$", script, re.MULTILINE)
+    assert command is not None
+    found = subprocess.run(["bash", "-c", command[1]], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert found.stdout == "pip install -e '.[test]' && python -m pytest\n"
