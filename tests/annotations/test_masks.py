@@ -8,6 +8,7 @@ from PIL import Image
 
 from wilds_targeted.annotations.masks import boxes_mask, load_mask
 from wilds_targeted.errors import AnnotationError
+from wilds_targeted.foreground import Foreground
 
 NUMBERS = np.array([[0, 1, 1, 0], [0, 2, 3, 3]], np.uint8)
 """Two rows of four pixels with three instances."""
@@ -33,10 +34,10 @@ def in_mode(mode: str) -> Image.Image:
     return Image.fromarray(NUMBERS.astype(dtype))
 
 
-def pixels(mask: Image.Image | None) -> list[list[int]]:
-    assert mask is not None
-    assert mask.mode == "L"
-    return np.asarray(mask).tolist()
+def pixels(foreground: Foreground | None) -> list[list[int]]:
+    assert foreground is not None
+    assert foreground.mask.mode == "1"
+    return np.asarray(foreground.whole()).tolist()
 
 
 def error_of(path: Path, listed: int = -1) -> str:
@@ -146,6 +147,7 @@ def test_a_jpeg_is_no_mask(tmp_path: Path) -> None:
 class TestBoxes:
     def filled(self, boxes: list[list[float]], size: tuple[int, int] = (8, 4)) -> list[list[int]]:
         mask = boxes_mask(np.array(boxes, float).reshape(-1, 4), size)
+        assert mask is not None
         assert mask.size == size
         return (np.array(pixels(mask)) // 255).tolist()
 
@@ -173,4 +175,4 @@ class TestBoxes:
         assert self.filled([[0.5, 0.5, 1, 1]], (2, 2)) == [[0, 0], [0, 1]]
 
     def test_no_box(self) -> None:
-        assert self.filled([], (2, 1)) == [[0, 0]]
+        assert boxes_mask(np.empty((0, 4)), (2, 1)) is None

@@ -9,6 +9,7 @@ from PIL import Image
 from wilds_targeted import Example
 from wilds_targeted.augmentations.backgrounds import BackgroundPools
 from wilds_targeted.augmentations.copy_paste import CopyPaste, paste
+from wilds_targeted.foreground import Foreground
 
 FOREGROUND = np.arange(4 * 3 * 3, dtype=np.uint8).reshape(3, 4, 3)
 BACKGROUND = 200 + np.arange(4 * 3 * 3, dtype=np.uint8).reshape(3, 4, 3)
@@ -19,8 +20,8 @@ PASTED = np.where(MASK[..., None] == 255, FOREGROUND, BACKGROUND)
 class Masks:
     """The same mask for every row but 2."""
 
-    def foreground(self, row: int, size: tuple[int, int]) -> Image.Image | None:
-        return None if row == 2 else Image.fromarray(MASK).resize(size, Image.Resampling.NEAREST)
+    def foreground(self, row: int, size: tuple[int, int]) -> Foreground | None:
+        return None if row == 2 else Foreground.of(Image.fromarray(MASK))
 
 
 def pool_of(example: Example) -> int | None:
@@ -70,7 +71,7 @@ def test_the_example_itself_is_not_written_to(copy_paste: CopyPaste) -> None:
 
 def test_a_background_of_another_size_or_mode_is_fitted() -> None:
     background = Image.new("L", (8, 6), 77)
-    pasted = paste(Image.fromarray(FOREGROUND), background, Image.fromarray(MASK))
+    pasted = paste(Image.fromarray(FOREGROUND), background, Foreground.of(Image.fromarray(MASK)))
     assert (pasted.size, pasted.mode) == ((4, 3), "RGB")
     assert np.array_equal(np.asarray(pasted), np.where(MASK[..., None] == 255, FOREGROUND, 77))
 
@@ -80,8 +81,10 @@ def test_hard_edges_are_whole_pixels_and_soft_ones_blend() -> None:
     white, black = Image.new("L", size, 255), Image.new("L", size, 0)
     mask = Image.new("L", size, 0)
     mask.paste(255, (0, 0, 10, 21))
-    hard = np.asarray(paste(white, black.copy(), mask))
-    soft = np.asarray(paste(white, black.copy(), mask, soft_edges=2.0))
+    foreground = Foreground.of(mask)
+    assert foreground is not None
+    hard = np.asarray(paste(white, black.copy(), foreground))
+    soft = np.asarray(paste(white, black.copy(), foreground, soft_edges=2.0))
     assert set(np.unique(hard)) == {0, 255}
     middle = soft[10]
     assert middle[0] == 255

@@ -1,4 +1,4 @@
-"""Masks and boxes as images of mode 'L': 255 where the animals are, else 0.
+"""Masks and boxes as foregrounds: where in an image the animals are.
 
 A mask file holds numbers, not shades: a pixel is the position, from 1, of a detection in its image's list. Numbers are
 never interpolated: between instances 2 and 6 there is no instance 4.
@@ -17,26 +17,26 @@ from PIL import Image
 
 from wilds_targeted.annotations.build import BOX_STEPS
 from wilds_targeted.errors import AnnotationError
+from wilds_targeted.foreground import Foreground
 
 _SINGLE_CHANNEL = ("L", "P", "1", "I;16", "I")
 _UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, Image.DecompressionBombError)
-_EVERY_INSTANCE = bytes([0] + 255 * [255])
 
 
 def load_mask(
     path: Path, size: tuple[int, int] | None, ordinals: NDArray[np.uint8] | None, listed: int
-) -> Image.Image | None:
+) -> Foreground | None:
     """The chosen instances of a mask file.
 
     Args:
         path: The PNG.
-        size: Width and height of the result; None for the file's own.
+        size: Width and height of the image; None for the file's own.
         ordinals: The instances to keep, as `AnnotationTable.instances` gives them; None for every one.
         listed: How many detections are listed for the image; -1 where that is not known.
 
     Returns:
-        An image of mode 'L', or None where nothing of these instances is in it. With no ordinals at all the file is
-        not opened.
+        Where they are, or None where nothing of these instances is in it. With no ordinals at all the file is not
+        opened.
 
     Raises:
         AnnotationError: The file cannot be read, is not of one channel, or has an instance that is not listed.
@@ -44,41 +44,45 @@ def load_mask(
     if ordinals is not None and len(ordinals) == 0:
         return None
     numbers = _read(path)
-    _check_listed(path, numbers, listed)  # before resizing, which may lose a small instance
-    if size is not None and numbers.size != size:
-        numbers = numbers.resize(size, Image.Resampling.NEAREST)
-    numbers = _as_bytes(numbers, keep_unlisted=ordinals is None)
     box = numbers.getbbox()
     if box is None:
         return None
-    # Only where there is anything: most of a mask is background.
-    chosen = numbers.crop(box).point(_table(ordinals))
-    if chosen.getbbox() is None:
-        return None
-    mask = Image.new("L", numbers.size)
-    mask.paste(chosen, box)
-    return mask
-
-
-def _check_listed(path: Path, numbers: Image.Image, listed: int) -> None:
-    if listed < 0:
-        return
-    box = numbers.getbbox()
-    # Numpy's maximum is ten times faster than `getextrema`.
-    largest = int(np.asarray(numbers.crop(box)).max()) if box else 0
-    if largest > listed:
+    # Only where there is anything: most of a mask is background. And before resizing, which may lose an instance.
+    values = np.asarray(numbers.crop(box))
+    largest = int(values.max())
+    if 0 <= listed < largest:
         raise AnnotationError(
             f"{path}: has instance {largest}, but the detections file lists {listed} for this image: "
             "masks and detections are not of the same release"
         )
+    if size is not None and numbers.size != size:
+        numbers = numbers.resize(size, Image.Resampling.NEAREST)
+        box = numbers.getbbox()
+        if box is None:
+            return None
+        values = np.asarray(numbers.crop(box))
+    chosen = _chosen(values, ordinals)
+    return Foreground(Image.fromarray(chosen), box, numbers.size) if chosen.any() else None
 
 
-def boxes_mask(boxes: NDArray[np.floating[Any]], size: tuple[int, int]) -> Image.Image:
-    """Filled boxes: every pixel that a box touches, and at least one pixel each.
+def _chosen(values: NDArray[Any], ordinals: NDArray[np.uint8] | None) -> NDArray[np.bool_]:
+    """Which of these numbers are among the ordinals; with None, which are not 0."""
+    if ordinals is None:
+        return values.astype(bool)
+    wanted = np.zeros(256, bool)
+    wanted[ordinals] = True
+    if values.dtype != np.uint8:  # 16 bits may hold numbers past 255, which are no detection's
+        values = np.where(values > 255, 0, values).astype(np.uint8)
+    chosen: NDArray[np.bool_] = wanted[values]
+    return chosen
+
+
+def boxes_mask(boxes: NDArray[np.floating[Any]], size: tuple[int, int]) -> Foreground | None:
+    """Filled boxes: every pixel that a box touches, and at least one pixel each; None without any box.
 
     Args:
         boxes: x, y, width and height relative to the image, one row each, as `AnnotationTable.boxes` gives them.
-        size: Width and height of the result.
+        size: Width and height of the image.
     """
     # A box's edge between two pixels must not touch the next one only because the table rounds to 1/65535.
     rounding = 1 / BOX_STEPS
@@ -88,7 +92,7 @@ def boxes_mask(boxes: NDArray[np.floating[Any]], size: tuple[int, int]) -> Image
     filled = np.zeros((size[1], size[0]), np.uint8)
     for (left, top), (right, bottom) in zip(first, beyond, strict=True):
         filled[top:bottom, left:right] = 255
-    return Image.fromarray(filled)
+    return Foreground.of(Image.fromarray(filled))
 
 
 def _read(path: Path) -> Image.Image:
@@ -101,23 +105,3 @@ def _read(path: Path) -> Image.Image:
     if image.mode not in _SINGLE_CHANNEL:
         raise AnnotationError(f"{path}: got an image of mode {image.mode}; expected one channel of instance numbers")
     return image
-
-
-def _as_bytes(numbers: Image.Image, *, keep_unlisted: bool) -> Image.Image:
-    """The same numbers in mode 'L'; a number past 255 is no detection's, and becomes 255 if kept, else 0."""
-    if numbers.mode == "L":
-        return numbers
-    values = np.asarray(numbers)
-    if numbers.mode in ("I;16", "I"):
-        values = np.where(values > 255, 255 if keep_unlisted else 0, values)
-    return Image.fromarray(values.astype(np.uint8))
-
-
-def _table(ordinals: NDArray[np.uint8] | None) -> list[int]:
-    """255 at each number to keep, for `Image.point`."""
-    if ordinals is None:
-        return list(_EVERY_INSTANCE)
-    table = 256 * [0]
-    for ordinal in ordinals.tolist():
-        table[ordinal] = 255
-    return table

@@ -11,13 +11,14 @@ from PIL import Image, ImageFilter
 from wilds_targeted.augmentation import Augmentation
 from wilds_targeted.augmentations.backgrounds import BackgroundPools
 from wilds_targeted.example import Example
+from wilds_targeted.foreground import Foreground
 
 
 class ForegroundSource(Protocol):
     """Tells where in an image the object is."""
 
-    def foreground(self, row: int, size: tuple[int, int]) -> Image.Image | None:
-        """An ``L`` image of that (width, height), 255 on the object and 0 elsewhere; None if nobody knows."""
+    def foreground(self, row: int, size: tuple[int, int]) -> Foreground | None:
+        """The object in the image of that row, which has that (width, height); None if nobody knows."""
 
 
 class CopyPaste(Augmentation):
@@ -59,29 +60,30 @@ class CopyPaste(Augmentation):
         image: Image.Image = example.x
         if drawn is None:
             return image
-        mask = self.foregrounds.foreground(example.index, image.size)
-        if mask is None:
+        foreground = self.foregrounds.foreground(example.index, image.size)
+        if foreground is None:
             return image
-        return paste(image, self.load_image(drawn), mask, self.soft_edges)
+        return paste(image, self.load_image(drawn), foreground, self.soft_edges)
 
 
-def paste(foreground: Image.Image, background: Image.Image, mask: Image.Image, soft_edges: float = 0.0) -> Image.Image:
-    """The foreground where the mask is 255, the background where it is 0, in between a blend of both.
+def paste(image: Image.Image, background: Image.Image, foreground: Foreground, soft_edges: float = 0.0) -> Image.Image:
+    """The image where its foreground is, and the background elsewhere.
 
-    The result has the foreground's size and mode; a background of another size is resized to it. The foreground is
-    left as it was; the background may be written to, since the caller has just loaded it for this.
+    The result has the image's size and mode; a background of another size is resized to it. The image is left as it
+    was; the background may be written to, since the caller has just loaded it for this.
+
+    Args:
+        image: What the object is copied from.
+        background: What it is pasted onto.
+        foreground: Where in the image the object is.
+        soft_edges: Radius in pixels of a blur of the foreground's edge, where image and background then blend.
     """
-    if background.mode != foreground.mode:
-        background = background.convert(foreground.mode)
-    if background.size != foreground.size:
-        background = background.resize(foreground.size, Image.Resampling.BILINEAR)
+    if background.mode != image.mode:
+        background = background.convert(image.mode)
+    if background.size != image.size:
+        background = background.resize(image.size, Image.Resampling.BILINEAR)
     if soft_edges > 0:
-        mask = mask.filter(ImageFilter.GaussianBlur(soft_edges))
-    box = mask.getbbox()
-    if box is not None:
-        # Only where the object is: for a typical animal several times faster than the whole image.
-        cut = mask.crop(box)
-        if soft_edges == 0:
-            cut = cut.convert("1", dither=Image.Dither.NONE)  # a yes or no for each pixel is faster than a blend
-        background.paste(foreground.crop(box), box, cut)
+        background.paste(image, mask=foreground.whole().filter(ImageFilter.GaussianBlur(soft_edges)))
+    else:
+        background.paste(image.crop(foreground.box), foreground.box, foreground.mask)
     return background

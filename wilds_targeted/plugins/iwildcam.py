@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from wilds_targeted.annotations.locate import AnnotationFiles
     from wilds_targeted.annotations.table import AnnotationTable
     from wilds_targeted.augmentations.copy_paste import CopyPaste
+    from wilds_targeted.foreground import Foreground
 
 EMPTY = 0
 """The class of images without an animal."""
@@ -195,8 +196,8 @@ class AnnotatedForegrounds:
         self.table = table
         self.min_confidence = min_confidence
 
-    def foreground(self, row: int, size: tuple[int, int]) -> Image.Image | None:
-        """An ``L`` image of that (width, height), 255 on the animals; None where nobody knows them."""
+    def foreground(self, row: int, size: tuple[int, int]) -> Foreground | None:
+        """The animals in the image of that row; None where nobody knows them."""
         from wilds_targeted.annotations.masks import boxes_mask, load_mask
 
         path = self.table.mask_path(row)
@@ -205,8 +206,7 @@ class AnnotatedForegrounds:
             mask = load_mask(path, size, wanted, int(self.table.listed[row]))
             if mask is not None:
                 return mask
-        boxes = self.table.boxes(row, self.min_confidence)
-        return boxes_mask(boxes, size) if len(boxes) else None
+        return boxes_mask(self.table.boxes(row, self.min_confidence), size)
 
 
 def _build(
