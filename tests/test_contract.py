@@ -94,6 +94,9 @@ class Stateful(Noise):
         return super().apply(example, drawn * (2 if hasattr(self, "sent") else 1))
 
 
+Check = Callable[[type[Noise], Any], list[str]]
+
+
 def registry_with(build: Callable[[Any], Augmentation]) -> Registry:
     class Module:
         @hookimpl
@@ -107,13 +110,13 @@ def registry_with(build: Callable[[Any], Augmentation]) -> Registry:
 
 
 @pytest.fixture
-def check(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[type[Noise], Any], None]]:
-    """Check an augmentation, as if a plugin had registered it."""
+def check(monkeypatch: pytest.MonkeyPatch) -> Iterator[Check]:
+    """Check an augmentation, as if a plugin had registered it; the names that were checked."""
 
-    def check(kind: type[Noise], dataset: Any) -> None:
+    def check(kind: type[Noise], dataset: Any) -> list[str]:
         monkeypatch.setattr(registry, "load", lambda: registry_with(lambda dataset: kind()))
         get_registry.cache_clear()
-        testing.check_transform(get_registry().transforms["mine"], dataset)
+        return testing.check_registered(dataset, distribution="mine")
 
     yield check
     get_registry.cache_clear()
@@ -131,12 +134,10 @@ def check(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[type[Noise], An
         (Stateful, "pickling must not change it"),
     ],
 )
-def test_the_contract_notices(
-    kind: type[Noise], promise: str, dataset: Any, check: Callable[[type[Noise], Any], None]
-) -> None:
+def test_the_contract_notices(kind: type[Noise], promise: str, dataset: Any, check: Check) -> None:
     with pytest.raises(AssertionError, match=promise):
         check(kind, dataset)
 
 
-def test_the_contract_lets_pass_who_keeps_it(dataset: Any, check: Callable[[type[Noise], Any], None]) -> None:
-    check(Noise, dataset)
+def test_the_contract_lets_pass_who_keeps_it(dataset: Any, check: Check) -> None:
+    assert check(Noise, dataset) == ["mine"]

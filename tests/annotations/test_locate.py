@@ -71,3 +71,13 @@ def test_the_advice_is_one_line_that_says_what_and_where(tmp_path: Path) -> None
         str(tmp_path / "iwildcam2021"),
     ):
         assert part in advice
+
+
+def test_masks_and_detections_of_one_release_go_together(tmp_path: Path) -> None:
+    (tmp_path / "iwildcam2021" / "metadata" / "instance_masks").mkdir(parents=True)
+    newer = tmp_path / "iwildcam2022" / "metadata"
+    (newer / "instance_masks").mkdir(parents=True)
+    (newer / "iwildcam2022_mdv4_detections.json").touch()
+    found = locate(tmp_path)
+    assert found.masks == newer / "instance_masks"
+    assert found.detections == newer / "iwildcam2022_mdv4_detections.json"
