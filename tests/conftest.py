@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,7 @@ class Finished:
 
     status: int
     output: str
+    seconds: float
 
     @property
     def last_line(self) -> str:
@@ -96,7 +98,12 @@ def run(fork_server: subprocess.Popen[str], tmp_path: Path) -> Run:
     """Run a script (or the console command) in a forked process, as `tests/fork_server.py` describes."""
 
     def run(
-        *argv: object, how: str = "script", path: tuple[Path, ...] = (), cwd: Path = tmp_path, **environment: str
+        *argv: object,
+        how: str = "script",
+        path: tuple[Path, ...] = (),
+        cwd: Path = tmp_path,
+        kill_after: float | None = None,
+        **environment: str,
     ) -> Finished:
         output = tmp_path / "output.txt"
         request = {
@@ -106,12 +113,14 @@ def run(fork_server: subprocess.Popen[str], tmp_path: Path) -> Run:
             "cwd": str(cwd),
             "environment": environment,
             "output": str(output),
+            "kill_after": kill_after,
         }
         assert fork_server.stdin is not None
         assert fork_server.stdout is not None
+        started = time.monotonic()
         print(json.dumps(request), file=fork_server.stdin, flush=True)
         status = int(fork_server.stdout.readline())
-        return Finished(status, output.read_text(errors="replace"))
+        return Finished(status, output.read_text(errors="replace"), time.monotonic() - started)
 
     return run
 

@@ -4,14 +4,17 @@ Importing torch, torchvision and transformers takes many seconds; this process d
 script. The child has no module of `wilds` or of ours yet, and calls the very function with which torch loads its
 entry points, so the bridge gets in by the same door as in a fresh process. (Some tests do start a fresh one.)
 
-Requests arrive as lines of JSON on standard input; a line with the exit status answers each.
+Requests arrive as lines of JSON on standard input; a line with the exit status answers each. A request may ask for its
+child to be killed after some seconds.
 """
 
 import importlib
 import json
 import os
 import runpy
+import signal
 import sys
+import time
 import traceback
 
 HEAVY = [
@@ -36,8 +39,21 @@ def serve() -> None:
         child = os.fork()
         if child == 0:
             run_child(json.loads(line))
+        print(wait(child, json.loads(line).get("kill_after")), flush=True)
+
+
+def wait(child: int, kill_after: float | None) -> int:
+    if kill_after is None:
         _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+        return os.waitstatus_to_exitcode(status)
+    end = time.monotonic() + kill_after
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    return wait(child, None)
 
 
 def run_child(request: dict) -> None:

@@ -7,13 +7,16 @@ from typing import Any
 
 from wilds_targeted.errors import ConfigError, ParameterError, closest
 from wilds_targeted.registry import Registry
-from wilds_targeted.specs import Level, TransformSpec
+from wilds_targeted.specs import Level, ModelSpec, TransformSpec, thaw
 
 WILDS_TRANSFORMS = ("bert", "image_base", "image_resize", "image_resize_and_center_crop", "poverty", "rxrx1")
 """What ``--transform`` means without us; these names stay WILDS's own."""
 
 WILDS_ADDITIONAL_TRANSFORMS = ("randaugment", "weak", "fixmatch")
 """What ``--additional_train_transform`` means without us (``fixmatch`` only inside WILDS)."""
+
+WILDS_MODELS = ("resnet18", "resnet34", "resnet50", "resnet101", "wideresnet50", "densenet121")
+"""The image models that WILDS has, too; with them a data set's ``model_kwargs`` hold whatever its default model."""
 
 NO_ADDITIONAL_TRANSFORM = "none"
 """Switches off the additional transform that WILDS sets for some algorithms."""
@@ -49,6 +52,23 @@ def finalize_config(config: Any, registry: Registry) -> None:
         values.update((name, value) for name, value in checked.items() if name in assignments)
     config.transform_kwargs = values
     registry.check_config(config)
+
+
+def settle_model_kwargs(
+    config: Any, given: Mapping[str, Any], default_model: str | None, spec: ModelSpec | None
+) -> None:
+    """Give a registered model its own keywords.
+
+    WILDS's data sets bring those of their own default model, such as ``pretrained``, whatever model is asked for.
+
+    Args:
+        config: Its ``model_kwargs`` are settled.
+        given: The keywords of the command line.
+        default_model: The data set's own model.
+        spec: The model that is asked for; None where it is WILDS's.
+    """
+    if spec is not None and default_model != spec.name:
+        config.model_kwargs = {**thaw(spec.defaults.get("model_kwargs", {})), **given}
 
 
 def check_parameters(

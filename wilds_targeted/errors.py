@@ -38,7 +38,17 @@ class AnnotationError(DataError):
 
 
 class CheckoutError(WildsTargetedError):
-    """A WILDS checkout was not found, or could not be made."""
+    """A WILDS checkout was not found, or could not be made.
+
+    Attributes:
+        is_absence: Whether there simply is none, where nobody named one.
+    """
+
+    is_absence = False
+
+
+class RunError(WildsTargetedError):
+    """A run that can't go on: a loss that is not a number, a full disk, a worker that died."""
 
 
 def closest(name: str, known: Iterable[str]) -> str:

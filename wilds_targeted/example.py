@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
-from wilds_targeted.errors import DataError
+from wilds_targeted.errors import DataError, one_line
+
+_UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error)
+"""What Pillow raises at a broken file, depending on its format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +44,10 @@ def load_example(dataset: Any, index: int) -> Example:
         x, y, metadata = dataset[index]
         if hasattr(x, "load"):
             x.load()
-    except OSError as error:
+    except _UNREADABLE as error:
         file = getattr(x, "filename", None) or getattr(error, "filename", None)
         raise DataError(
             f"row {index} of {dataset.dataset_name} can't be read ({file or 'its file'}: "
-            f"{error.strerror or ' '.join(str(error).split())}); restore it from the data set's archive."
+            f"{getattr(error, 'strerror', None) or one_line(error)}); restore it from the data set's archive."
         ) from error
     return Example(x, y, metadata, index)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from wilds_targeted.errors import RunError
 
 CACHE_VARIABLE = "WILDS_TARGETED_CACHE"
 
@@ -41,3 +44,45 @@ def written_whole(target: str | Path) -> Iterator[Path]:
         arriving.replace(target)
     finally:
         arriving.unlink(missing_ok=True)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what `written_whole` was writing into that folder when its process was killed."""
+    for path in folder.iterdir():
+        if re.fullmatch(r"\..+\.[0-9a-f]{16}(\.\w+)?", path.name) and path.is_file():
+            path.unlink(missing_ok=True)
+
+
+_locks: set[int] = set()
+
+
+def _close_locks() -> None:
+    """Let go of the locks in a forked child: a worker that outlives its killed parent must not hold them."""
+    while _locks:
+        os.close(_locks.pop())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_locks)
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other runs out of that folder; the lock ends with the process, however that ends."""
+    try:
+        import fcntl
+    except ImportError:  # Windows has no such locks
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise RunError(f"{folder}: another run is writing there. Wait for it, or give another --log_dir.") from None
+    _locks.add(descriptor)
+    try:
+        yield
+    finally:
+        _locks.discard(descriptor)
+        os.close(descriptor)

@@ -93,9 +93,15 @@ def image_base(dataset: Any, target_resolution: Sequence[int] | None) -> Callabl
         steps.append(transforms.CenterCrop(min(resolution)))
     if target_resolution is not None:
         steps.append(transforms.Resize(tuple(target_resolution)))
-    steps += [transforms.ToTensor(), transforms.Normalize(IMAGENET_MEAN, IMAGENET_STD)]
-    pipeline: Callable[[Any], Any] = transforms.Compose(steps)
+    pipeline: Callable[[Any], Any] = transforms.Compose([*steps, *to_normalized_tensor()])
     return pipeline
+
+
+def to_normalized_tensor() -> list[Callable[[Any], Any]]:
+    """The last steps for images: a tensor with ImageNet's mean and standard deviation taken out."""
+    from torchvision import transforms
+
+    return [transforms.ToTensor(), transforms.Normalize(IMAGENET_MEAN, IMAGENET_STD)]
 
 
 def build_pipeline(

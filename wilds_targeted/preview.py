@@ -41,7 +41,7 @@ def draw_preview(
     lines = []
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        for index in _spread_over_classes(dataset, rows, rng):
+        for index in spread_over_classes(dataset, rows, rng):
             original = load_example(dataset, index)
             tiles = [_tile(original.x), *(_tile(pipeline.augment(original)) for _ in range(draws))]
             lines.append((f"row {index}, class {int(original.y)}", tiles))
@@ -50,7 +50,7 @@ def draw_preview(
     return _sheet(title, [f"randomizes {spec.randomizes}", f"preserves {spec.preserves}"], lines)
 
 
-def _spread_over_classes(dataset: Any, count: int, rng: np.random.Generator) -> list[int]:
+def spread_over_classes(dataset: Any, count: int, rng: np.random.Generator) -> list[int]:
     """Random training rows, one of each class in turn; the classes in random order, class 0 last.
 
     In the data sets that the paper augments class 0 is the empty one, which most augmentations leave alone.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import enum
 import math
@@ -194,7 +195,7 @@ class DatasetSpec:
             None for a data set that WILDS builds.
         summary: One sentence.
         defaults: What `run_expt.py` fills in where the command line is silent (``batch_size``, ``model``, …). For a
-            data set of WILDS's own, a checkout uses its own values and ours serve only the functions for Python.
+            data set of WILDS's own, a checkout uses its own values, and these serve the built-in runner.
         split_defaults: The same by split scheme.
         flip: Whether a random horizontal flip accompanies every augmentation (the paper: iWildCam and BirdCalls).
     """
@@ -300,6 +301,11 @@ class OptionSpec:
     def destination(self) -> str:
         """The attribute of the configuration that holds the value."""
         return self.name.lstrip("-").replace("-", "_")
+
+
+def thaw(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of a spec's defaults that may be written to."""
+    return {key: thaw(value) if isinstance(value, Mapping) else copy.deepcopy(value) for key, value in mapping.items()}
 
 
 Spec = TransformSpec | DatasetSpec | ModelSpec | AlgorithmSpec | OptionSpec

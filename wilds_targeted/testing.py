@@ -41,10 +41,11 @@ def write_small(name: str, root_dir: str | Path) -> None:
         raise DataError(f"there is no miniature of {name!r}; there is one of {', '.join(MINIATURES)}.")
     write_iwildcam(
         root_dir,
-        train_cameras=9,
+        train_cameras=12,
         val_cameras=3,
         test_cameras=3,
         images_per_camera=20,
+        images_per_unseen_camera=20,
         width=64,
         height=48,
         progress=False,
@@ -143,6 +144,8 @@ def _check_loaders(name: str, pipeline: Pipeline, dataset: Any) -> None:
 def check_model(spec: ModelSpec, shape: tuple[int, ...] = (3, 64, 64)) -> None:
     """A model's contract: whole and as a featurizer it maps a batch to outputs and features of the promised size."""
     kwargs = dict(spec.defaults.get("model_kwargs", {}))
+    if kwargs.get("pretrained"):
+        kwargs["pretrained"] = False  # a check downloads nothing
     x = torch.zeros(2, *shape)
     outputs = spec.build(5, **kwargs).eval()(x)
     assert outputs.shape == (2, 5), f"{spec.name}: build(5) must give 5 outputs, gave {tuple(outputs.shape)}"

@@ -35,10 +35,12 @@ def find_checkout(explicit: str | Path | None = None, environ: Mapping[str, str]
     for candidate in (Path("wilds"), fetched):
         if is_checkout(candidate):
             return candidate
-    raise CheckoutError(
+    error = CheckoutError(
         f"no WILDS checkout: looked at --wilds, ${CHECKOUT_VARIABLE}, ./wilds and {fetched}. "
         f"`wilds-targeted fetch-wilds` makes one, or `git clone {REPOSITORY}`."
     )
+    error.is_absence = True
+    raise error
 
 
 def is_checkout(folder: Path) -> bool:

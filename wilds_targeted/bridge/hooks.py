@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import sys
-from collections.abc import Mapping
-from functools import wraps
+from functools import partial, wraps
 from types import ModuleType
 from typing import Any
 
-from wilds_targeted.choice import NO_ADDITIONAL_TRANSFORM, chosen_transforms, finalize_config
+from wilds_targeted.choice import NO_ADDITIONAL_TRANSFORM, chosen_transforms, finalize_config, settle_model_kwargs
 from wilds_targeted.registry import Shelf, get_registry
-from wilds_targeted.specs import AlgorithmInputs
+from wilds_targeted.specs import AlgorithmInputs, thaw
 
 _wilds_own: dict[str, frozenset[str]] = {}
 """The names of models and algorithms that WILDS itself has; they stay WILDS's own."""
@@ -75,8 +73,8 @@ def extend_dataset_defaults(module: ModuleType) -> None:
     """`configs.datasets`: defaults of registered data sets, also by split scheme."""
     for name, spec in get_registry().datasets.items():
         if spec.build is not None and name not in module.dataset_defaults:
-            module.dataset_defaults[name] = _thaw(spec.defaults)
-            module.split_defaults[name] = _thaw(spec.split_defaults)
+            module.dataset_defaults[name] = thaw(spec.defaults)
+            module.split_defaults[name] = thaw(spec.split_defaults)
 
 
 def extend_algorithm_defaults(module: ModuleType) -> None:
@@ -91,12 +89,7 @@ def extend_model_defaults(module: ModuleType) -> None:
 
 def _add_defaults(defaults: dict[str, Any], shelf: Shelf[Any]) -> None:
     for name, spec in shelf.items():
-        defaults.setdefault(name, _thaw(spec.defaults))
-
-
-def _thaw(mapping: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy that WILDS may write to."""
-    return {key: _thaw(value) if isinstance(value, Mapping) else copy.deepcopy(value) for key, value in mapping.items()}
+        defaults.setdefault(name, thaw(spec.defaults))
 
 
 def finalize_defaults(module: ModuleType) -> None:
@@ -108,9 +101,7 @@ def finalize_defaults(module: ModuleType) -> None:
         given = dict(config.model_kwargs)
         config = original(config)
         model = _registered(get_registry().models, config.model, "models")
-        if model is not None and module.dataset_defaults[config.dataset].get("model") != config.model:
-            # WILDS's data sets bring keywords of their own default model, such as `pretrained`.
-            config.model_kwargs = {**_thaw(model.defaults.get("model_kwargs", {})), **given}
+        settle_model_kwargs(config, given, module.dataset_defaults[config.dataset].get("model"), model)
         finalize_config(config, get_registry())
         return config
 
@@ -156,23 +147,10 @@ def extend_models(module: ModuleType) -> None:
         spec = _registered(get_registry().models, config.model, "models")
         if spec is None:
             return original(config, d_out, is_featurizer)
-        from torch import nn
+        from wilds_targeted.models.assemble import assemble_model
 
-        load = module.load
-        parts: tuple[Any, ...]
-        if is_featurizer or config.load_featurizer_only:
-            featurizer = spec.build(None, **config.model_kwargs)
-            parts = (featurizer, nn.Linear(featurizer.d_out, d_out))
-        else:
-            parts = (spec.build(d_out, **config.model_kwargs),)
-        whole = parts[0] if len(parts) == 1 else nn.Sequential(*parts)
-        if config.pretrained_model_path is not None:
-            target = parts[0] if config.load_featurizer_only else whole
-            load(target, config.pretrained_model_path, device=config.device)
-            print(f"Initialized {config.model} with the weights of {config.pretrained_model_path}")
-        for part in (*parts, whole):
-            part.needs_y = False
-        return parts if is_featurizer else whole
+        load = partial(module.load, device=config.device)
+        return assemble_model(spec, config, d_out, is_featurizer, load)
 
     module.initialize_model = initialize_model  # type: ignore[attr-defined]
 

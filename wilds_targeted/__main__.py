@@ -1,0 +1,5 @@
+"""``python -m wilds_targeted …`` is ``wilds-targeted …``."""
+
+from wilds_targeted.cli import main
+
+main()
