@@ -11,6 +11,7 @@ from wilds_targeted import __version__
 from wilds_targeted.errors import WildsTargetedError, one_line
 
 _COMMANDS = {
+    "demo": "Train four methods on a generated world and write a page of the results.",
     "fetch-wilds": "Clone WILDS, whose scripts `run` uses, into the cache folder.",
     "miniature": "Write a small generated data set in WILDS's on-disk format.",
     "plugins": "List what is registered, or tell all of one thing.",
@@ -43,7 +44,11 @@ def cli() -> None:
     """Targeted augmentations, one flag away in the WILDS benchmark.
 
     \b
-    Try it on generated data:
+    All of it on generated data, in a few minutes:
+      wilds-targeted demo
+
+    \b
+    Step by step:
       wilds-targeted miniature iwildcam --root_dir data
       wilds-targeted preview --dataset iwildcam --root_dir data --transform copypaste_samey --out preview.png
       wilds-targeted run --dataset iwildcam --algorithm ERM --root_dir data --transform copypaste_samey

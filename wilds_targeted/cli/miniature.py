@@ -26,10 +26,19 @@ def command() -> None:
 )
 @click.option("--seed", default=0, show_default=True, help="Which world.")
 @click.option("--train-cameras", "--train_cameras", default=12, show_default=True, help="For train, id_val, id_test.")
-@click.option("--val-cameras", "--val_cameras", default=6, show_default=True, help="Other cameras, for val.")
-@click.option("--test-cameras", "--test_cameras", default=8, show_default=True, help="Other cameras, for test.")
-@click.option("--images-per-camera", "--images_per_camera", default=100, show_default=True)
-@click.option("--size", type=(int, int), default=(128, 96), show_default=True, help="Width and height in pixels.")
+@click.option("--val-cameras", "--val_cameras", default=9, show_default=True, help="Other cameras, for val.")
+@click.option("--test-cameras", "--test_cameras", default=12, show_default=True, help="Other cameras, for test.")
+@click.option(
+    "--images-per-camera", "--images_per_camera", default=180, show_default=True, help="Of each training camera."
+)
+@click.option(
+    "--images-per-unseen-camera",
+    "--images_per_unseen_camera",
+    default=40,
+    show_default=True,
+    help="Of each camera for val and test.",
+)
+@click.option("--size", type=(int, int), default=(96, 72), show_default=True, help="Width and height in pixels.")
 @click.option("--overwrite", is_flag=True, help="Replace a miniature that is there (never anything else).")
 def iwildcam(
     root_dir: Path,
@@ -38,12 +47,13 @@ def iwildcam(
     val_cameras: int,
     test_cameras: int,
     images_per_camera: int,
+    images_per_unseen_camera: int,
     size: tuple[int, int],
     overwrite: bool,
 ) -> None:
     """Camera traps in three habitats, with masks, detections and coordinates.
 
-    Species come in look-alike groups that only their habitat tells apart, and every camera has scenery, a tint and
+    Some species are look-alikes that only their habitat tells apart, and every camera has scenery, a tint and a most
     frequent species of its own.
     """
     import csv
@@ -60,6 +70,7 @@ def iwildcam(
         val_cameras=val_cameras,
         test_cameras=test_cameras,
         images_per_camera=images_per_camera,
+        images_per_unseen_camera=images_per_unseen_camera,
         width=width,
         height=height,
         overwrite=overwrite,

@@ -1,0 +1,112 @@
+"""The demo's page: one HTML file that needs nothing else, neither network nor scripts."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import jinja2
+from markupsafe import Markup
+
+from wilds_targeted import __version__
+from wilds_targeted.experiments.figure import color_of, scatter
+from wilds_targeted.experiments.processes import core_count
+from wilds_targeted.experiments.progress import duration
+from wilds_targeted.experiments.results import Row, per_cent
+from wilds_targeted.registry import get_registry
+
+if TYPE_CHECKING:
+    from wilds_targeted.experiments.demo import Outcome
+    from wilds_targeted.experiments.plan import Plan
+    from wilds_targeted.experiments.samples import Samples
+
+SPLITS = (
+    ("train", "training"),
+    ("id_val", "in-domain validation, not used"),
+    ("id_test", "in-domain test"),
+    ("val", "out-of-domain validation"),
+    ("test", "out-of-domain test"),
+)
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a method does, for the page."""
+
+    title: str
+    transform: str
+    randomizes: str
+    preserves: str
+
+
+def render_page(outcome: Outcome, samples: Samples, images: Mapping[str, tuple[int, int]]) -> str:
+    """The page's text.
+
+    Args:
+        outcome: What was run and found.
+        samples: Pictures before and after.
+        images: For each split, how many cameras and images.
+    """
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    template = environment.from_string(resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
+    return template.render(
+        plan=outcome.plan,
+        rows=outcome.rows,
+        samples=samples,
+        images=images,
+        splits=SPLITS,
+        methods=describe_methods(outcome.rows),
+        plot=Markup(scatter(outcome.rows)),  # ours, with all texts as outlines
+        plot_description=describe_plot(outcome.rows),
+        color_of=color_of,
+        per_cent=per_cent,
+        demo_command=f"wilds-targeted {shlex.join(outcome.plan.demo_words)}",
+        commands=commands(outcome.plan),
+        timing=_timing(outcome),
+        versions=versions(),
+    )
+
+
+def commands(plan: Plan) -> list[str]:
+    """Every step as a line for the shell, with relative paths."""
+    steps = [plan.miniature_words, *(run.words for run in plan.runs)]
+    return [f"wilds-targeted {shlex.join(words)}" for words in steps]
+
+
+def describe_methods(rows: Sequence[Row]) -> list[Described]:
+    """What the registry says of each row's transform; one that is not registered is WILDS's own base steps."""
+    registered = get_registry().transforms
+    described = []
+    for row in rows:
+        spec = registered.get(row.transform)
+        randomizes, preserves = (spec.randomizes, spec.preserves) if spec else ("nothing", "everything")
+        described.append(Described(row.title, row.transform, randomizes, preserves))
+    return described
+
+
+def describe_plot(rows: Sequence[Row]) -> str:
+    """The plot in words, for people who do not see it."""
+    points = "; ".join(f"{row.title}: ID {row.in_domain}, OOD {row.out_of_domain}" for row in rows)
+    return f"Scatter plot of in-domain against out-of-domain macro F1 in per cent. {points}."
+
+
+def versions() -> list[tuple[str, str]]:
+    """What the results depend on."""
+    packages = [(name, importlib.metadata.version(name)) for name in ("torch", "wilds")]
+    return [("wilds-targeted", __version__), *packages, ("Python", platform.python_version())]
+
+
+def _timing(outcome: Outcome) -> str:
+    cores = core_count()
+    text = (
+        f"It took {duration(outcome.seconds)} on {cores} {'core' if cores == 1 else 'cores'}, "
+        f"{outcome.jobs} {'run' if outcome.jobs == 1 else 'runs'} at a time."
+    )
+    if outcome.earlier:
+        text += f" An earlier call had finished {outcome.earlier} of the {len(outcome.plan.runs)} runs."
+    return text

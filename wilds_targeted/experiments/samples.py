@@ -1,0 +1,79 @@
+"""Sample pictures before and after each method, as data for a page."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+from wilds_targeted.api import get_dataset
+from wilds_targeted.example import load_example
+from wilds_targeted.experiments.plan import Method
+from wilds_targeted.pipeline import build_pipeline
+from wilds_targeted.preview import spread_over_classes
+from wilds_targeted.registry import get_registry
+
+LARGEST_SIDE = 256
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One example.
+
+    Args:
+        caption: What it shows.
+        original: The picture, as a ``data:`` address.
+        draws: For each method, in the order of `Samples.titles`, its draws.
+    """
+
+    caption: str
+    original: str
+    draws: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Some examples, and what the methods that change pictures make of them."""
+
+    titles: tuple[str, ...]
+    examples: tuple[Sample, ...]
+
+
+def draw_samples(
+    dataset_name: str, root_dir: Path, methods: Sequence[Method], *, rows: int = 4, draws: int = 2, seed: int = 0
+) -> Samples:
+    """Training examples of different classes, and draws of every registered transform among the methods.
+
+    Every draw applies the augmentation (probability 1), without the flip that accompanies it in training.
+    """
+    registered = [method for method in methods if method.transform in get_registry().transforms]
+    dataset = get_dataset(dataset_name, root_dir=root_dir)
+    with contextlib.redirect_stderr(io.StringIO()):  # what builders tell belongs to a run's own output
+        pipelines = [build_pipeline([method.transform], dataset, base=None) for method in registered]
+    for pipeline in pipelines:
+        pipeline.flip = False
+    examples = []
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        for index in spread_over_classes(dataset, rows, np.random.default_rng(seed)):
+            example = load_example(dataset, index)
+            drawn = tuple(tuple(data_address(each.augment(example)) for _ in range(draws)) for each in pipelines)
+            examples.append(Sample(f"class {int(example.y)}", data_address(example.x), drawn))
+    return Samples(tuple(method.title for method in registered), tuple(examples))
+
+
+def data_address(x: Any) -> str:
+    """A picture as the address that holds it."""
+    image: Image.Image = x.convert("RGB")
+    image.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=88)
+    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
