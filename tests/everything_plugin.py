@@ -1,5 +1,7 @@
 """A plugin that registers one thing of every sort; tests install it by hand to see each hook at work."""
 
+import sys
+
 import torch
 from torch import nn
 
@@ -104,7 +106,8 @@ def build_dataset(**kwargs):
 
 
 def two_groups(model, config):
-    print(f"parameter groups of {config.model}")
+    ours = "wilds_targeted.algorithms.erm" in sys.modules
+    print(f"parameter groups of {config.model} for {'our' if ours else 'their'} ERM")
     weights = [p for name, p in model.named_parameters() if name.endswith("weight")]
     biases = [p for name, p in model.named_parameters() if name.endswith("bias")]
     return [{"params": weights}, {"params": biases, "weight_decay": 0.0}]
@@ -142,14 +145,13 @@ def register_datasets():
 def register_models():
     return [
         ModelSpec("small-net", SmallNet, defaults={"model_kwargs": {"width": 8}}, parameter_groups=two_groups),
-        ModelSpec("resnet18", SmallNet, "must stay WILDS's own"),
     ]
 
 
 @hookimpl
 def register_algorithms():
     defaults = {"train_loader": "standard", "uniform_over_groups": False, "eval_loader": "standard"}
-    return [AlgorithmSpec("PlainERM", PlainERM, defaults=defaults), AlgorithmSpec("ERM", PlainERM)]
+    return [AlgorithmSpec("PlainERM", PlainERM, defaults=defaults)]
 
 
 @hookimpl

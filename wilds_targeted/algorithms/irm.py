@@ -31,22 +31,19 @@ class IRM(SingleModelAlgorithm):
     def objective(self, results: Results) -> torch.Tensor:
         """The mean over groups of loss and weighted penalty, whatever the groups' sizes."""
         _, members, _ = split_into_groups(results["g"])
-        loss: Any = 0.0
-        penalty: Any = 0.0
+        loss, penalty = torch.zeros(2, device=self.device)
         for rows in members:
             losses, _ = self.loss.compute_flattened(
                 self.scale * results["y_pred"][rows], results["y_true"][rows], return_dict=False
             )
             if losses.numel() > 0:
-                loss += losses.mean()
+                loss = loss + losses.mean()
             if self.is_training:
-                penalty += self._penalty(losses)
-        loss /= len(members)
-        penalty /= len(members)
-        results["penalty"] = float(penalty)
+                penalty = penalty + self._penalty(losses)
+        loss, penalty = loss / len(members), penalty / len(members)
+        results["penalty"] = penalty.item()
         annealed = self.update_count >= self.config.irm_penalty_anneal_iters
-        objective: torch.Tensor = loss + penalty * (self.config.irm_lambda if annealed else 1.0)
-        return objective
+        return loss + penalty * (self.config.irm_lambda if annealed else 1.0)
 
     def _penalty(self, losses: torch.Tensor) -> torch.Tensor:
         halves = (losses[0::2].mean(), losses[1::2].mean())

@@ -143,7 +143,9 @@ def leave_out_bad_examples(reader: Reader, folder: Path, config: Any) -> None:
         bad = [row for row, _ in found]
     if bad:
         # No split has this number, so neither subsets nor augmentations see these rows.
-        dataset.split_array[bad] = -1
+        split_array = np.array(dataset.split_array)
+        split_array[bad] = -1
+        dataset._split_array = split_array
         print(
             f"wilds-targeted: warning: {len(bad)} example{'s' * (len(bad) > 1)} can't be read and "
             f"{'are' if len(bad) > 1 else 'is'} left out ({listed} lists all)",
