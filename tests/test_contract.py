@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pluggy
 import pytest
+import torch
 from PIL import Image
 
 from wilds_targeted import (
@@ -22,6 +24,7 @@ from wilds_targeted import (
     registry,
     testing,
 )
+from wilds_targeted.algorithms.erm import ERM
 from wilds_targeted.registry import Plugin, Registry, get_registry
 
 TRANSFORMS = sorted(get_registry().transforms)
@@ -40,9 +43,51 @@ def test_every_registered_transform(name: str, dataset: Any) -> None:
 
 
 def test_check_registered_goes_over_everything(dataset: Any) -> None:
-    assert set(testing.check_registered(dataset)) >= set(TRANSFORMS)
+    loaded = get_registry()
+    everything = {*loaded.transforms, *loaded.models, *loaded.algorithms, *loaded.datasets}
+    assert set(testing.check_registered(dataset)) == everything
     with pytest.raises(AssertionError, match="nothing registered by nobody could be checked"):
         testing.check_registered(dataset, distribution="nobody")
+
+
+class NeverLearns(ERM):
+    def learn(self, results: Any, *, should_step: bool) -> None:
+        super().learn(results, should_step=False)
+
+
+class Amnesic(ERM):
+    def training_state(self) -> dict[str, Any]:
+        return {**super().training_state(), "optimizer": torch.optim.Adam(self.model.parameters()).state_dict()}
+
+
+class LearnsFromTheTest(ERM):
+    def evaluate(self, batch: Any) -> Any:
+        next(self.model.parameters()).data += 1
+        return super().evaluate(batch)
+
+
+@pytest.mark.parametrize(
+    ("kind", "promise"),
+    [
+        (NeverLearns, "must change the weights"),
+        (Amnesic, "must learn alike"),
+        (LearnsFromTheTest, "must not change the weights"),
+    ],
+)
+def test_the_contract_notices_an_algorithm(
+    kind: type[ERM], promise: str, dataset: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = get_registry().algorithms
+    wrong = dataclasses.replace(shelf["ERM"], build=kind)
+    monkeypatch.setitem(shelf._specs, "ERM", wrong)
+    with pytest.raises(AssertionError, match=promise):
+        testing.check_algorithm(wrong, dataset)
+
+
+def test_the_contract_notices_settings_that_no_flag_sets() -> None:
+    spec = dataclasses.replace(get_registry().datasets["iwildcam"], defaults={"learning_rate": 1})
+    with pytest.raises(AssertionError, match=r"no flag sets \['learning_rate'\]"):
+        testing.check_settings(spec)
 
 
 class Noise(Augmentation):

@@ -10,7 +10,9 @@ Each check raises an AssertionError that says which promise is broken.
 
 from __future__ import annotations
 
+import copy
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +25,12 @@ from wilds_targeted.errors import DataError
 from wilds_targeted.example import load_example
 from wilds_targeted.miniatures import MINIATURES
 from wilds_targeted.pipeline import Pipeline, build_pipeline, image_base
-from wilds_targeted.registry import get_registry
-from wilds_targeted.specs import Level, ModelSpec, TransformSpec
+from wilds_targeted.registry import Shelf, get_registry
+from wilds_targeted.runner.data import load_data
+from wilds_targeted.runner.defaults import complete
+from wilds_targeted.runner.flags import build_parser, parse
+from wilds_targeted.runner.run import build_algorithm
+from wilds_targeted.specs import AlgorithmSpec, DatasetSpec, Level, ModelSpec, TransformSpec
 
 EXAMPLES = 12
 """How many training examples a check looks at, of as many classes as there are."""
@@ -59,7 +65,7 @@ def miniature_dataset(name: str, root_dir: str | Path) -> Any:
 
 
 def check_registered(dataset: Any, distribution: str | None = None) -> list[str]:
-    """Check every registered transform that serves this data set, and every registered model.
+    """Check every registered transform that serves this data set, every model, algorithm and data set's settings.
 
     Args:
         dataset: A small data set, such as `miniature_dataset` gives.
@@ -75,10 +81,16 @@ def check_registered(dataset: Any, distribution: str | None = None) -> list[str]
         if wanted and spec.level is Level.EXAMPLE and spec.serves(dataset.dataset_name):
             check_transform(spec, dataset)
             checked.append(name)
-    for name, model in registry.models.items():
-        if distribution in (None, registry.models.plugin_of[name].distribution):
-            check_model(model)
-            checked.append(name)
+    checks: list[tuple[Shelf[Any], Callable[[Any], None]]] = [
+        (registry.models, check_model),
+        (registry.algorithms, lambda spec: check_algorithm(spec, dataset)),
+        (registry.datasets, check_settings),
+    ]
+    for shelf, check in checks:
+        for name, each in shelf.items():
+            if distribution in (None, shelf.plugin_of[name].distribution):
+                check(each)
+                checked.append(name)
     assert checked, f"nothing registered by {distribution or 'anybody'} could be checked on {dataset.dataset_name}"
     return checked
 
@@ -152,6 +164,70 @@ def check_model(spec: ModelSpec, shape: tuple[int, ...] = (3, 64, 64)) -> None:
     featurizer: Any = spec.build(None, **kwargs).eval()
     assert hasattr(featurizer, "d_out"), f"{spec.name}: build(None) must have the attribute d_out"
     assert featurizer(x).shape == (2, featurizer.d_out), f"{spec.name}: d_out must be the number of features"
+
+
+def check_algorithm(spec: AlgorithmSpec, dataset: Any) -> None:
+    """An algorithm's contract: the protocol of WILDS's training loop, in the built-in runner.
+
+    It learns in training and only there, tells labels, predictions and metadata of each batch, keeps a log of numbers,
+    gives its weights and takes them back; and if it has a ``training_state``, it goes on from it exactly.
+    """
+    root = Path(dataset.data_dir).parent
+    words = f"--algorithm {spec.name} --model miniature-cnn --target_resolution 32 32 --batch_size 16 --n_epochs 1"
+    more = "--additional_train_transform none --loader_kwargs num_workers=0 --groupby_fields"
+    flags = ["--dataset", dataset.dataset_name, "--root_dir", str(root), *words.split(), *more.split()]
+    config = complete(parse([*flags, dataset.metadata_fields[0]]))
+    config.device, config.use_data_parallel = torch.device("cpu"), False
+    data = load_data(config)
+    algorithm = build_algorithm(config, data)
+    first, second, *_ = data.splits["train"].loader
+    before = copy.deepcopy(algorithm.state_dict())
+    algorithm.train()
+    assert algorithm.is_training, f"{spec.name}: train() must set is_training"
+    results = algorithm.update(first, is_epoch_end=False)
+    assert not _same_weights(_learned(before), _learned(algorithm.state_dict())), (
+        f"{spec.name}: update() must change the weights"
+    )
+    assert len(results["y_true"]) == len(results["y_pred"]) == len(results["metadata"]) == len(first[1])
+    assert algorithm.has_log, f"{spec.name}: after a batch there must be a log"
+    assert all(isinstance(value, int | float) for value in algorithm.get_log().values())
+    assert isinstance(algorithm.get_pretty_log_str(), str)
+    if hasattr(algorithm, "training_state"):
+        other = build_algorithm(config, data)
+        other.train()
+        other.load_state_dict(copy.deepcopy(algorithm.state_dict()))
+        other.load_training_state(copy.deepcopy(algorithm.training_state()))
+        ours, theirs = (each.update(second, is_epoch_end=True)["y_pred"] for each in (algorithm, other))
+        assert torch.equal(ours, theirs), f"{spec.name}: a restored algorithm must go on the same"
+        assert _same_weights(algorithm.state_dict(), other.state_dict()), (
+            f"{spec.name}: a restored one must learn alike"
+        )
+    algorithm.reset_log()
+    assert not algorithm.has_log, f"{spec.name}: reset_log() must empty the log"
+    algorithm.eval()
+    assert not algorithm.is_training, f"{spec.name}: eval() must unset is_training"
+    weights = copy.deepcopy(algorithm.state_dict())
+    with torch.no_grad():
+        algorithm.evaluate(second)
+    assert _same_weights(weights, algorithm.state_dict()), f"{spec.name}: evaluate() must not change the weights"
+    algorithm.step_schedulers(is_epoch=True, metrics={}, log_access=True)
+
+
+def check_settings(spec: DatasetSpec) -> None:
+    """A data set's settings: each is one that a flag could set."""
+    flags = {action.dest for action in build_parser()._actions}
+    for settings in (spec.defaults, *spec.split_defaults.values()):
+        unknown = sorted(set(settings) - flags)
+        assert not unknown, f"{spec.name}: no flag sets {unknown}"
+
+
+def _learned(weights: dict[str, Any]) -> dict[str, Any]:
+    """Without the statistics that batch normalization gathers in every forward pass."""
+    return {name: value for name, value in weights.items() if "running_" not in name and "num_batches" not in name}
+
+
+def _same_weights(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
 def _training_rows(dataset: Any) -> list[int]:

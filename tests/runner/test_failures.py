@@ -135,9 +135,7 @@ def test_imagenet_weights_are_not_downloaded_unasked(
         train("--model", "resnet18")
 
 
-def test_a_download_that_fails_gets_one_line(
-    train: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_download_that_fails_gets_one_line(train: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TORCH_HOME", str(tmp_path / "torch"))
     monkeypatch.setattr("torch.hub.download_url_to_file", _unreachable)
     with pytest.raises(DataError, match=r"resnet18 could not be downloaded from .* pretrained=False"):

@@ -119,9 +119,7 @@ def test_what_does_not_go_together_gets_one_line(flags: str, message: str) -> No
         ("--cdan_penalty_weight -1", "a number of at least 0 is expected"),
     ],
 )
-def test_wrong_values_are_told_by_the_parser(
-    flags: str, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_values_are_told_by_the_parser(flags: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         settle(*flags.split())
     assert message in capsys.readouterr().err

@@ -18,10 +18,11 @@ from wilds_targeted.runner.state import STATE_FILE
 GROUPS = "--additional_train_transform none --n_groups_per_batch 4"
 CASES = {
     "ERM": "--algorithm ERM --transform copypaste_samey --transform_p 0.7",
-    "AdamW": "--algorithm ERM --optimizer AdamW --gradient_accumulation_steps 3 --scheduler cosine_schedule_with_warmup",
+    "AdamW": "--algorithm ERM --optimizer AdamW --gradient_accumulation_steps 3 "
+    "--scheduler cosine_schedule_with_warmup",
     "plateau": "--algorithm ERM --scheduler ReduceLROnPlateau --scheduler_metric_name acc_avg "
     "--scheduler_kwargs mode=max patience=0",
-    "MultiStepLR": "--algorithm ERM --scheduler StepLR --optimizer SGD --optimizer_kwargs momentum=0.9",
+    "StepLR": "--algorithm ERM --scheduler StepLR --optimizer SGD --optimizer_kwargs momentum=0.9",
     "FixMatchLR": "--algorithm ERM --scheduler FixMatchLR",
     "IRM": f"--algorithm IRM --irm_penalty_anneal_iters 4 {GROUPS}",
     "deepCORAL": f"--algorithm deepCORAL {GROUPS}",
@@ -137,7 +138,7 @@ def test_a_shortened_log_is_refused(train: Callable, stop_after: Callable, tmp_p
         train()
     stop_after(None)
     (tmp_path / "run" / "logs" / "log.txt").write_text("")
-    with pytest.raises(DataError, match="log.txt is shorter than when the run was saved"):
+    with pytest.raises(DataError, match=r"log\.txt is shorter than when the run was saved"):
         train("--resume")
 
 

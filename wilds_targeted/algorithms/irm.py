@@ -43,7 +43,8 @@ class IRM(SingleModelAlgorithm):
         loss, penalty = loss / len(members), penalty / len(members)
         results["penalty"] = penalty.item()
         annealed = self.update_count >= self.config.irm_penalty_anneal_iters
-        return loss + penalty * (self.config.irm_lambda if annealed else 1.0)
+        objective: torch.Tensor = loss + penalty * (self.config.irm_lambda if annealed else 1.0)
+        return objective
 
     def _penalty(self, losses: torch.Tensor) -> torch.Tensor:
         halves = (losses[0::2].mean(), losses[1::2].mean())

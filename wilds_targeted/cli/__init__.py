@@ -16,7 +16,7 @@ _COMMANDS = {
     "miniature": "Write a small generated data set in WILDS's on-disk format.",
     "plugins": "List what is registered, or tell all of one thing.",
     "preview": "Draw originals and augmented images side by side.",
-    "run": "Run WILDS's run_expt.py with everything registered.",
+    "run": "Train and evaluate, with the flags of WILDS's run_expt.py.",
 }
 
 

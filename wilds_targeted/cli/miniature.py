@@ -34,7 +34,7 @@ def command() -> None:
 @click.option(
     "--images-per-unseen-camera",
     "--images_per_unseen_camera",
-    default=40,
+    default=30,
     show_default=True,
     help="Of each camera for val and test.",
 )

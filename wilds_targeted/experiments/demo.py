@@ -16,9 +16,10 @@ from wilds_targeted import __version__
 from wilds_targeted.errors import ConfigError, DataError
 from wilds_targeted.experiments.plan import DATA_FOLDER, Plan, Run, load_plan
 from wilds_targeted.experiments.processes import Job, core_count, run_jobs
-from wilds_targeted.experiments.progress import Progress, duration
+from wilds_targeted.experiments.progress import Progress
 from wilds_targeted.experiments.results import NO_VALUE, Row, read_scores
 from wilds_targeted.files import written_whole
+from wilds_targeted.runner.progress import duration
 
 SETTINGS_FILE = "settings.json"
 PAGE_FILE = "index.html"

@@ -9,6 +9,8 @@ from typing import Any
 
 from tqdm import tqdm
 
+from wilds_targeted.runner.progress import duration
+
 
 class Progress:
     """Progress on standard error.
@@ -63,13 +65,3 @@ class Progress:
     @property
     def _description(self) -> str:
         return f"training, {self._finished} of {self._runs} runs done"
-
-
-def duration(seconds: float) -> str:
-    """Minutes and seconds, for people.
-
-    >>> duration(75.2), duration(9)
-    ('1 min 15 s', '9 s')
-    """
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

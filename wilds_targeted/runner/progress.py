@@ -45,14 +45,14 @@ def _with_lines(items: Iterable[T], total: int, title: str, unit: str, done: int
             rate = number / (now - started)
             left = (total - done - number) / rate
             share = (done + number) / total
-            line = f"{title}: {done + number} of {total} ({share:.0%}), {rate:.1f} {unit}/s, {_span(left)} left"
+            line = f"{title}: {done + number} of {total} ({share:.0%}), {rate:.1f} {unit}/s, {duration(left)} left"
             print(line, file=sys.stderr, flush=True)
 
 
-def _span(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """A time span for people.
 
-    >>> [_span(seconds) for seconds in (42, 150, 8000)]
+    >>> [duration(seconds) for seconds in (42, 150, 8000)]
     ['42 s', '2 min 30 s', '2 h 13 min']
     """
     whole = max(0, round(seconds))
