@@ -38,7 +38,7 @@ def test_eval_of_another_epoch_leaves_the_best_alone(train: Callable) -> None:
     best = (folder / PREDICTIONS.format("test", "best")).read_bytes()
     train("--save_step", "1", "--eval_only", "--eval_epoch", "0")
     assert (folder / PREDICTIONS.format("test", "best")).read_bytes() == best
-    with pytest.raises(DataError, match="epoch:7_model.pth: there is no such file"):
+    with pytest.raises(DataError, match=r"epoch:7_model\.pth: there is no such file"):
         train("--eval_only", "--eval_epoch", "7")
     with pytest.raises(ConfigError, match="does not fit --algorithm deepCORAL"):
         train("--eval_only", "--algorithm", "deepCORAL", "--additional_train_transform", "none")
@@ -71,7 +71,7 @@ def test_a_run_starts_from_saved_weights(train: Callable, capsys: pytest.Capture
 def test_foreign_weights_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "foreign.pth"
     torch.save({"state_dict": {"encoder.weight": torch.zeros(7, 7)}}, path)
-    with pytest.raises(DataError, match="none of its 1 weights fits this model; its first is 'encoder.weight'"):
+    with pytest.raises(DataError, match=r"none of its 1 weights fits this model; its first is 'encoder\.weight'"):
         load_weights(torch.nn.Linear(2, 3), str(path))
     torch.save([1, 2], path)
     with pytest.raises(DataError, match="holds list, where a dictionary"):

@@ -1,4 +1,4 @@
-"""The built-in runner's files equal those of WILDS's script: of the stand-in always, of a real checkout where one is."""
+"""The built-in runner's files equal those of WILDS's script: the stand-in's, and a real one's where there is one."""
 
 from __future__ import annotations
 

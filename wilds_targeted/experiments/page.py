@@ -16,9 +16,9 @@ from markupsafe import Markup
 from wilds_targeted import __version__
 from wilds_targeted.experiments.figure import color_of, scatter
 from wilds_targeted.experiments.processes import core_count
-from wilds_targeted.runner.progress import duration
 from wilds_targeted.experiments.results import Row, per_cent
 from wilds_targeted.registry import get_registry
+from wilds_targeted.runner.progress import duration
 
 if TYPE_CHECKING:
     from wilds_targeted.experiments.demo import Outcome

@@ -44,8 +44,8 @@ class Tint:
     @classmethod
     def draw(cls, rng: np.random.Generator) -> Tint:
         """A camera, wherever it will hang."""
-        red, green, blue = np.exp(rng.normal(0, (0.17, 0.11, 0.17))).tolist()
-        saturation, contrast, vignette = rng.uniform((0.45, 0.75, 0.0), (1.15, 1.35, 0.5)).tolist()
+        red, green, blue = np.exp(rng.normal(0, (0.07, 0.05, 0.07))).tolist()
+        saturation, contrast, vignette = rng.uniform((0.6, 0.85, 0.0), (1.15, 1.2, 0.3)).tolist()
         return cls((red, green, blue), saturation, contrast, vignette, float(rng.uniform(0.008, 0.025)))
 
 

@@ -13,7 +13,19 @@ from enum import IntEnum
 
 import numpy as np
 
-from wilds_targeted.miniatures._animals import BODY_PLANS, BodyPlan
+from wilds_targeted.miniatures._animals import (
+    ANTELOPE,
+    CAMEL,
+    CAT,
+    ELEPHANT,
+    FOWL,
+    GIRAFFE,
+    HARE,
+    OSTRICH,
+    PIG,
+    ZEBRA,
+    BodyPlan,
+)
 
 EMPTY = 0
 # Held-out shares of a training camera's pictures; the rest is for training.
@@ -39,30 +51,36 @@ def stream(seed: int, what: Stream, *key: int) -> np.random.Generator:
 
 @dataclass(frozen=True)
 class Habitat:
-    """A kind of place, and where on Earth its cameras hang (degrees, low to high)."""
+    """A kind of place, where on Earth its cameras hang (degrees, low to high), and how its species are built.
+
+    A body plan in several habitats makes several species that look alike, told apart by the habitat alone.
+    """
 
     name: str
     latitudes: tuple[float, float]
     longitudes: tuple[float, float]
+    plans: tuple[BodyPlan, ...]
 
 
 HABITATS = (
-    Habitat("forest", (-1.5, 1.0), (10.5, 13.5)),  # Gabon
-    Habitat("savanna", (-1.8, 0.8), (35.0, 37.8)),  # Kenya
-    Habitat("steppe", (44.0, 47.5), (100.0, 110.0)),  # Mongolia
+    Habitat("forest", (-1.5, 1.0), (10.5, 13.5), (ANTELOPE, PIG, FOWL, ELEPHANT)),  # Gabon
+    Habitat("savanna", (-1.8, 0.8), (35.0, 37.8), (ANTELOPE, ZEBRA, OSTRICH, GIRAFFE)),  # Kenya
+    Habitat("steppe", (44.0, 47.5), (100.0, 110.0), (ANTELOPE, CAMEL, HARE, CAT)),  # Mongolia
 )
-# Class 0 is 'empty'; class 1 + habitat * plans + plan is that plan's species of that habitat.
-CLASSES = ("empty", *(f"{habitat.name} {plan.name}" for habitat in HABITATS for plan in BODY_PLANS))
+SPECIES_PER_HABITAT = 4
+# Class 0 is 'empty'; class 1 + 4 * habitat + k is the habitat's k-th species.
+CLASSES = ("empty", *(f"{habitat.name} {plan.name}" for habitat in HABITATS for plan in habitat.plans))
 
 
-def species(habitat: int, plan: int) -> int:
-    """The class of the species with this body plan in this habitat."""
-    return 1 + habitat * len(BODY_PLANS) + plan
+def species(habitat: int, number: int) -> int:
+    """The class of the habitat's species of that number."""
+    return 1 + habitat * SPECIES_PER_HABITAT + number
 
 
 def plan_of(y: int) -> BodyPlan:
     """The body plan of a species."""
-    return BODY_PLANS[(y - 1) % len(BODY_PLANS)]
+    habitat, number = divmod(y - 1, SPECIES_PER_HABITAT)
+    return HABITATS[habitat].plans[number]
 
 
 @dataclass(frozen=True)
@@ -109,8 +127,8 @@ class Frame:
 def place_cameras(seed: int, counts: dict[str, int]) -> list[Camera]:
     """The world's cameras, those of each split spread evenly over the habitats.
 
-    A camera sees two of its habitat's three species, one of them mostly, and often nothing. Within a habitat and a
-    split the pairs take turns: of three cameras or more, at least two see a species and at least one never does.
+    A camera sees three of its habitat's four species, one of them mostly, and often nothing. Within a habitat and a
+    split the species take turns: of four cameras or more, at least two see a species and at least one never does.
     """
     rng = stream(seed, Stream.WORLD)
     total = sum(counts.values())
@@ -118,15 +136,16 @@ def place_cameras(seed: int, counts: dict[str, int]) -> list[Camera]:
     cameras: list[Camera] = []
     published = [0] * len(HABITATS)
     for split, count in counts.items():
-        turns = [rng.permutation(len(BODY_PLANS)).tolist() for _ in HABITATS]
+        turns = [rng.permutation(SPECIES_PER_HABITAT).tolist() for _ in HABITATS]
         for habitat in rng.permutation(np.arange(count) % len(HABITATS)).tolist():
-            mostly, sometimes, never = turns[habitat]
-            turns[habitat] = [sometimes, never, mostly]
-            empty, main = rng.uniform((0.30, 0.75), (0.40, 0.90)).tolist()
+            mostly, sometimes, rarely, never = turns[habitat]
+            turns[habitat] = [sometimes, rarely, never, mostly]
+            empty, main = rng.uniform((0.30, 0.95), (0.40, 0.99)).tolist()
             shares = {
                 EMPTY: empty,
                 species(habitat, mostly): (1 - empty) * main,
-                species(habitat, sometimes): (1 - empty) * (1 - main),
+                species(habitat, sometimes): (1 - empty) * (1 - main) * 0.6,
+                species(habitat, rarely): (1 - empty) * (1 - main) * 0.4,
             }
             home = HABITATS[habitat]
             latitude, longitude = (round(float(rng.uniform(*span)), 4) for span in (home.latitudes, home.longitudes))
@@ -156,7 +175,7 @@ def photograph(seed: int, camera: Camera, images: int) -> Iterator[Frame]:
         if split == "train" and number >= round(images * (1 - _ID_VAL - _ID_TEST)):
             split = "id_val" if number < round(images * (1 - _ID_TEST)) else "id_test"
         # Most animals pass around noon, none within seconds of midnight: a sequence must not run into the next day.
-        hour = float(np.clip(rng.normal(12, 5.5), 0, 23.99))
+        hour = float(np.clip(rng.normal(12, 4.0), 0, 23.99))
         taken = started + timedelta(days=sequence, milliseconds=int(hour * 3_600_000))
         for frame_num in range(1, length + 1):
             image_id = str(uuid.UUID(bytes=rng.bytes(16), version=4))

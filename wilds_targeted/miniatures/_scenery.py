@@ -21,7 +21,7 @@ _LEAF: Colour = (0.20, 0.40, 0.16)
 _LITTER: Colour = (0.42, 0.34, 0.22)
 _STRAW: Colour = (0.76, 0.64, 0.36)
 _ACACIA: Colour = (0.36, 0.42, 0.20)
-_GRAVEL: Colour = (0.58, 0.53, 0.46)
+_SNOW: Colour = (0.88, 0.90, 0.94)
 _SAGE: Colour = (0.46, 0.50, 0.38)
 _STONE: Colour = (0.50, 0.48, 0.46)
 
@@ -70,15 +70,17 @@ def paint_scene(habitat: int, rng: np.random.Generator, width: int, height: int)
     canvas = Canvas(width, height, scale=_SCALE)
     site = _Site(canvas, rng, float(rng.uniform(0.34, 0.56)))
     _PAINTERS[habitat](site)
-    for _ in range(int(rng.integers(1, 3))):
-        _LANDMARKS[int(rng.integers(len(_LANDMARKS)))](site)
+    for kind in rng.permutation(len(_LANDMARKS))[: int(rng.integers(2, 4))].tolist():
+        _LANDMARKS[kind](site)
     pixels = canvas.finish()[..., :3]
     # Light and shade lie over everything, so that flat shapes get some texture.
     shade = 1 + 0.16 * smooth_noise(rng, height, width, cells=(8, 6), octaves=4)
     return Scene(np.clip(pixels * shade[..., None], 0, 1, dtype=np.float32), site.ground_line)
 
 
-def _backdrop(site: _Site, top: Colour, horizon: Colour, ground: Colour, *, grain: tuple[float, float]) -> None:
+def _backdrop(
+    site: _Site, top: Colour, horizon: Colour, ground: Colour, *, grain: tuple[float, float], contrast: float = 0.25
+) -> None:
     """A sky (or a wall of leaves) above the ground line, and textured ground below it."""
     width, height = site.canvas.image.size
     y = np.linspace(0, 1, height, dtype=np.float32)[:, None]
@@ -87,9 +89,11 @@ def _backdrop(site: _Site, top: Colour, horizon: Colour, ground: Colour, *, grai
     uneven = 0.015 * smooth_noise(site.rng, 1, width, cells=(4, 1))
     is_ground = (y > site.ground_line + uneven)[..., None]
     nearness = 0.85 + 0.3 * np.clip((y - site.ground_line) / (1 - site.ground_line), 0, 1)
-    texture = nearness + 0.25 * smooth_noise(site.rng, height, width, cells=grain, octaves=4)
+    texture = nearness + contrast * smooth_noise(site.rng, height, width, cells=grain, octaves=4)
     clouds = 1 + 0.06 * smooth_noise(site.rng, height, width, cells=(3, 4))
-    soil = np.array(vary(ground, site.rng, 0.08)) * texture[..., None]
+    # Soils and seasons differ between cameras of one habitat.
+    soil = np.array(vary(ground, site.rng, 0.08)) * np.exp(site.rng.normal(0, 0.16, 3)) * texture[..., None]
+    sky = sky * np.exp(site.rng.normal(0, 0.08, 3))
     site.canvas.fill(np.where(is_ground, soil, sky * clouds[..., None]).astype(np.float32))
 
 
@@ -139,7 +143,7 @@ def _savanna(site: _Site) -> None:
     _backdrop(site, (0.55, 0.70, 0.86), (0.90, 0.88, 0.80), _STRAW, grain=(5, 26))
     for _ in range(26):
         canvas.blob((site.across(), site.ground_line), (0.06, 0.018), vary((0.50, 0.54, 0.40), rng))
-    for foot in site.depths(int(rng.integers(2, 5)), near=site.ground_line + 0.14):
+    for foot in site.depths(int(rng.integers(2, 4)), near=site.ground_line + 0.14):
         x, tall = site.across(), rng.uniform(0.3, 0.5) * (0.5 + site.size_at(foot))
         crown = foot - tall
         bark = vary(_BARK, rng)
@@ -153,21 +157,21 @@ def _savanna(site: _Site) -> None:
 
 
 def _steppe(site: _Site) -> None:
-    """Wide grey sky, a ridge of mountains, gravel, stones, low cushions of sage."""
+    """The steppe in winter: a wide grey sky, a ridge of mountains, snow, stones, dry cushions of sage."""
     canvas, rng = site.canvas, site.rng
-    _backdrop(site, (0.62, 0.68, 0.74), (0.82, 0.84, 0.85), _GRAVEL, grain=(40, 34))
+    _backdrop(site, (0.50, 0.56, 0.64), (0.70, 0.74, 0.78), _SNOW, grain=(4, 10), contrast=0.10)
     for haze in (0.55, 0.25):
         xs = np.linspace(0, canvas.aspect, 12)
         peaks = site.ground_line - rng.uniform(0.03, 0.20 * (0.5 + haze), 12)
         ridge = list(zip(xs.tolist(), peaks.tolist(), strict=True))
-        colour = vary(mix((0.40, 0.40, 0.42), (0.75, 0.79, 0.84), haze), rng, 0.06)
+        colour = vary(mix((0.30, 0.31, 0.36), (0.60, 0.65, 0.72), haze), rng, 0.06)
         below = site.ground_line + 0.01
         canvas.polygon([(0, below), *ridge, (canvas.aspect, below)], colour)
-    for depth in site.depths(130):
+    for depth in site.depths(40):
         radius = 0.012 * site.size_at(depth)
         canvas.blob((site.across(), depth), (radius, 0.6 * radius), vary(_STONE, rng, 0.3))
-    for depth in site.depths(int(rng.integers(8, 15))):
-        _bush(site, site.across(), depth, 0.09 * site.size_at(depth), _SAGE)
+    for depth in site.depths(int(rng.integers(4, 9))):
+        _bush(site, site.across(), depth, 0.07 * site.size_at(depth), _SAGE)
 
 
 def _log(site: _Site) -> None:
@@ -199,5 +203,30 @@ def _post(site: _Site) -> None:
     site.canvas.line([(x - 0.02, depth - 0.7 * tall), (x + 0.02, depth - 0.7 * tall)], 0.05, band)
 
 
+def _pool(site: _Site) -> None:
+    rng, (depth,) = site.rng, site.depths(1)
+    x, wide, water = site.across(), rng.uniform(0.2, 0.4) * site.size_at(depth), vary((0.36, 0.50, 0.62), rng, 0.2)
+    site.canvas.blob((x, depth), (1.15 * wide, 0.30 * wide), mix(water, (0.25, 0.18, 0.10), 0.6))
+    site.canvas.blob((x, depth), (wide, 0.24 * wide), water)
+    site.canvas.blob((x - 0.2 * wide, depth - 0.06 * wide), (0.5 * wide, 0.08 * wide), mix(water, (1, 1, 1), 0.4))
+
+
+def _mound(site: _Site) -> None:
+    rng, (depth,) = site.rng, site.depths(1)
+    x, tall, clay = site.across(), rng.uniform(0.25, 0.4) * site.size_at(depth), vary((0.58, 0.34, 0.22), rng, 0.2)
+    left, right, top = (x - 0.4 * tall, depth), (x + 0.4 * tall, depth), (x, depth - tall)
+    site.canvas.polygon([left, (x - 0.15 * tall, depth - 0.8 * tall), top, right], clay)
+    site.canvas.polygon([top, right, (x + 0.05 * tall, depth)], mix(clay, (0, 0, 0), 0.3))
+
+
+def _flowers(site: _Site) -> None:
+    rng = site.rng
+    colour = ((0.85, 0.75, 0.25), (0.80, 0.40, 0.60), (0.55, 0.45, 0.80), (0.90, 0.90, 0.88))[int(rng.integers(4))]
+    centre, spread = site.across(), rng.uniform(0.15, 0.3)
+    for depth in site.depths(30):
+        radius = 0.016 * site.size_at(depth)
+        site.canvas.blob((centre + rng.normal(0, spread), depth), (radius, radius), vary(colour, rng, 0.1))
+
+
 _PAINTERS: tuple[Callable[[_Site], None], ...] = (_rain_forest, _savanna, _steppe)
-_LANDMARKS: tuple[Callable[[_Site], None], ...] = (_log, _boulder, _post)
+_LANDMARKS: tuple[Callable[[_Site], None], ...] = (_log, _boulder, _post, _pool, _mound, _flowers)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wilds_targeted.miniatures._animals import PERSON, BodyPlan, Coat, paint_sprite
+from wilds_targeted.miniatures._animals import PERSON, BodyPlan, paint_sprite
+from wilds_targeted.miniatures._bodies import Coat
 from wilds_targeted.miniatures._optics import Tint, develop, is_night
 from wilds_targeted.miniatures._painting import Floats, to_bytes
 from wilds_targeted.miniatures._population import EMPTY, Frame, Stream, plan_of, stream
@@ -65,11 +66,11 @@ def _bodies(seed: int, frame: Frame, rng: np.random.Generator) -> list[tuple[Bod
     """Who is there: the sequence's individual, and now and then a second one or a person."""
     individual = stream(seed, Stream.INDIVIDUAL, frame.camera.index, frame.sequence)
     plan = plan_of(frame.y)
-    bodies = [(plan, Coat.draw(individual))]
+    bodies = [(plan, Coat.draw(individual, plan.fur))]
     if individual.random() < _P_PAIR:
-        bodies.append((plan, Coat.draw(individual)))
+        bodies.append((plan, Coat.draw(individual, plan.fur)))
     elif rng.random() < _P_PERSON:
-        bodies.append((PERSON, Coat.draw(individual)))
+        bodies.append((PERSON, Coat.draw(individual, PERSON.fur)))
     return bodies
 
 

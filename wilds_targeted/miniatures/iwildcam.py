@@ -2,9 +2,9 @@
 
 In the paper's words: the *object* is the animal (body plan and coat); *noise* is where it stands, which way it looks,
 its size, and the time of day; the *robust* feature is the habitat; *spurious* are each camera's own scenery, its
-tint, and which species happens to pass it most. Species come in look-alike groups: those of one body plan are drawn by
-the same code from the same distribution and live in different habitats, so only the habitat tells them apart. Few
-cameras train, each sees two species, and other cameras test.
+tint, and which species happens to pass it most. Every habitat has an antelope, and these are look-alikes: the same code
+draws them from the same distribution, so only the habitat tells them apart. The other nine species are built like no
+other. Few cameras train, nearly all animals that pass one are of one species, and other cameras test.
 
 A camera's tint lies over the whole picture, the animal included, as it does in reality; a copied animal brings it
 along. Nothing here knows of any method that will be trained on the data.
@@ -45,13 +45,14 @@ _PARTS = (MASK_FOLDER, DETECTIONS_FILE, COORDINATES_FILE, DATA_FOLDER)
 _RELEASE_FILE = "RELEASE_v2.0.txt"
 _RELEASE_MARK = "wilds-targeted miniature of iWildCam"
 
-# Fewer than nine training cameras (three a habitat) cannot show each species twice and miss it once; fewer than
-# 20 pictures cannot fill three splits.
+# With fewer than twelve training cameras (four a habitat) the turns of the species would leave one that every camera of
+# its habitat sees; fewer than 20 pictures cannot fill three splits.
 _RANGES = {
-    "train_cameras": (9, 300),
+    "train_cameras": (12, 300),
     "val_cameras": (3, 300),
     "test_cameras": (3, 300),
     "images_per_camera": (20, 10_000),
+    "images_per_unseen_camera": (20, 10_000),
     "width": (32, 1024),
     "height": (32, 1024),
     "seed": (0, 2**63 - 1),
@@ -63,11 +64,12 @@ def write_iwildcam(
     *,
     seed: int = 0,
     train_cameras: int = 12,
-    val_cameras: int = 6,
-    test_cameras: int = 8,
-    images_per_camera: int = 100,
-    width: int = 128,
-    height: int = 96,
+    val_cameras: int = 9,
+    test_cameras: int = 12,
+    images_per_camera: int = 180,
+    images_per_unseen_camera: int = 30,
+    width: int = 96,
+    height: int = 72,
     overwrite: bool = False,
     progress: bool = True,
 ) -> Path:
@@ -82,7 +84,8 @@ def write_iwildcam(
         train_cameras: Cameras of the splits train, id_val and id_test (about 70, 15 and 15 per cent of their pictures).
         val_cameras: Other cameras, of the split val.
         test_cameras: Other cameras, of the split test.
-        images_per_camera: Pictures of each camera.
+        images_per_camera: Pictures of each training camera.
+        images_per_unseen_camera: Pictures of each camera of val and test.
         width: Of a picture, in pixels.
         height: Of a picture, in pixels.
         overwrite: Replace a miniature that is there. Anything else is never replaced.
@@ -96,13 +99,16 @@ def write_iwildcam(
         DataError: Something is there already.
     """
     counts = {"train": train_cameras, "val": val_cameras, "test": test_cameras}
-    sizes = {"images_per_camera": images_per_camera, "width": width, "height": height, "seed": seed}
+    pictures = {"images_per_camera": images_per_camera, "images_per_unseen_camera": images_per_unseen_camera}
+    sizes = pictures | {"width": width, "height": height, "seed": seed}
     _check_ranges({f"{split}_cameras": count for split, count in counts.items()} | sizes)
     root = Path(root_dir)
     there = _refuse_or_list(root, overwrite=overwrite)
     root.mkdir(parents=True, exist_ok=True)
     cameras = place_cameras(seed, counts)
-    frames = [frame for camera in cameras for frame in photograph(seed, camera, images_per_camera)]
+    frames: list[Frame] = []
+    for camera in cameras:
+        frames += photograph(seed, camera, images_per_camera if camera.split == "train" else images_per_unseen_camera)
     # Inside the root, so that the finished parts can be renamed into place.
     with tempfile.TemporaryDirectory(prefix=".miniature-", dir=root) as scratch:
         new, old = Path(scratch, "new"), Path(scratch, "old")

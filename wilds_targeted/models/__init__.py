@@ -1,0 +1,1 @@
+"""Models: networks as plain torch modules, one a file; the plugins register them."""
