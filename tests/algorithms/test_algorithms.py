@@ -320,6 +320,27 @@ def test_wrong_keywords_get_one_line() -> None:
         ERM(inputs(scheduler="ReduceLROnPlateau"))
 
 
+@pytest.mark.parametrize(
+    ("name", "keywords"),
+    [
+        ("linear_schedule_with_warmup", {"num_warmup_steps": 3}),
+        ("cosine_schedule_with_warmup", {"num_warmup_steps": 0}),
+        ("cosine_schedule_with_warmup", {"num_warmup_steps": 4, "num_cycles": 1.5}),
+    ],
+)
+def test_schedules_are_those_of_transformers(name: str, keywords: dict[str, Any]) -> None:
+    from transformers import optimization
+
+    ours = ERM(inputs(scheduler=name, scheduler_kwargs=keywords))
+    theirs = ERM(inputs())
+    schedule = getattr(optimization, f"get_{name}")(theirs.optimizer, num_training_steps=10, **keywords)
+    for _ in range(12):
+        assert ours.optimizer.param_groups[0]["lr"] == theirs.optimizer.param_groups[0]["lr"]
+        ours.update(batch())
+        theirs.optimizer.step()
+        schedule.step()
+
+
 def test_unlabeled_data_is_refused() -> None:
     with pytest.raises(ConfigError, match="takes no unlabeled data"):
         ERM(inputs()).update(batch(), unlabeled_batch=batch())

@@ -312,7 +312,7 @@ def test_a_failed_run_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("train_cameras", 11),
         ("test_cameras", 0),
         ("images_per_camera", 19),
-        ("images_per_unseen_camera", 19),
+        ("images_per_unseen_camera", 7),
         ("width", 8),
         ("seed", -1),
     ],

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -30,8 +32,36 @@ SCHEDULER_DEFAULTS: dict[str, dict[str, Any]] = {
 }
 """Every schedule, with what `run_expt.py` fills in for it."""
 
-SCHEDULERS_BY_LENGTH = ("linear_schedule_with_warmup", "cosine_schedule_with_warmup", "FixMatchLR")
-"""Those whose shape depends on how long the run will be."""
+
+def _linear(step: int, *, total: int, num_warmup_steps: int) -> float:
+    """Up in a straight line, then down to 0 at the end of the run."""
+    if step < num_warmup_steps:
+        return step / max(1, num_warmup_steps)
+    return max(0.0, (total - step) / max(1, total - num_warmup_steps))
+
+
+def _cosine(step: int, *, total: int, num_warmup_steps: int, num_cycles: float = 0.5) -> float:
+    """Up in a straight line, then down in half a cosine (or more)."""
+    if step < num_warmup_steps:
+        return step / max(1, num_warmup_steps)
+    share = (step - num_warmup_steps) / max(1, total - num_warmup_steps)
+    return max(0.0, 0.5 * (1.0 + math.cos(math.pi * num_cycles * 2.0 * share)))
+
+
+def _fixmatch(step: int, *, total: int) -> float:
+    """Slowly down, as FixMatch does."""
+    return float((1 + 10 * step / total) ** -0.75)
+
+
+LENGTH_FACTORS: dict[str, Callable[..., float]] = {
+    "linear_schedule_with_warmup": _linear,
+    "cosine_schedule_with_warmup": _cosine,
+    "FixMatchLR": _fixmatch,
+}
+"""Factors on the rate, for schedules whose shape depends on how long the run will be.
+
+Transformers has the first two, with the same numbers; importing it takes seconds, at every start of a run.
+"""
 
 
 def build_optimizer(
@@ -87,13 +117,8 @@ def build_schedule(config: Any, optimizer: torch.optim.Optimizer, n_train_steps:
             return Schedule(StepLR(optimizer, **keywords))
         if name == "MultiStepLR":
             return Schedule(MultiStepLR(optimizer, **keywords))
-        if name == "FixMatchLR":
-            decay = LambdaLR(optimizer, lambda step: (1 + 10 * step / n_train_steps) ** -0.75)
-            return Schedule(decay, every_batch=True)
-        # Imported here: it takes seconds, and most runs do not warm up.
-        from transformers.optimization import get_cosine_schedule_with_warmup, get_linear_schedule_with_warmup
-
-        make = get_linear_schedule_with_warmup if name.startswith("linear") else get_cosine_schedule_with_warmup
-        return Schedule(make(optimizer, num_training_steps=n_train_steps, **keywords), every_batch=True)
+        factor = partial(LENGTH_FACTORS[name], total=n_train_steps, **keywords)
+        factor(0)  # wrong keywords are told before the first step
+        return Schedule(LambdaLR(optimizer, factor), every_batch=True)
     except (TypeError, ValueError) as error:
         raise ConfigError(f"--scheduler {name} with {keywords}: {error}") from error

@@ -26,15 +26,15 @@ def command() -> None:
 )
 @click.option("--seed", default=0, show_default=True, help="Which world.")
 @click.option("--train-cameras", "--train_cameras", default=12, show_default=True, help="For train, id_val, id_test.")
-@click.option("--val-cameras", "--val_cameras", default=9, show_default=True, help="Other cameras, for val.")
-@click.option("--test-cameras", "--test_cameras", default=12, show_default=True, help="Other cameras, for test.")
+@click.option("--val-cameras", "--val_cameras", default=24, show_default=True, help="Other cameras, for val.")
+@click.option("--test-cameras", "--test_cameras", default=30, show_default=True, help="Other cameras, for test.")
 @click.option(
     "--images-per-camera", "--images_per_camera", default=180, show_default=True, help="Of each training camera."
 )
 @click.option(
     "--images-per-unseen-camera",
     "--images_per_unseen_camera",
-    default=30,
+    default=12,
     show_default=True,
     help="Of each camera for val and test.",
 )

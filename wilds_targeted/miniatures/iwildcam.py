@@ -46,13 +46,14 @@ _RELEASE_FILE = "RELEASE_v2.0.txt"
 _RELEASE_MARK = "wilds-targeted miniature of iWildCam"
 
 # With fewer than twelve training cameras (four a habitat) the turns of the species would leave one that every camera of
-# its habitat sees; fewer than 20 pictures cannot fill three splits.
+# its habitat sees; fewer than 20 pictures cannot fill three splits, and fewer than 8 do not show each class that a
+# camera sees.
 _RANGES = {
     "train_cameras": (12, 300),
     "val_cameras": (3, 300),
     "test_cameras": (3, 300),
     "images_per_camera": (20, 10_000),
-    "images_per_unseen_camera": (20, 10_000),
+    "images_per_unseen_camera": (8, 10_000),
     "width": (32, 1024),
     "height": (32, 1024),
     "seed": (0, 2**63 - 1),
@@ -64,10 +65,10 @@ def write_iwildcam(
     *,
     seed: int = 0,
     train_cameras: int = 12,
-    val_cameras: int = 9,
-    test_cameras: int = 12,
+    val_cameras: int = 24,
+    test_cameras: int = 30,
     images_per_camera: int = 180,
-    images_per_unseen_camera: int = 30,
+    images_per_unseen_camera: int = 12,
     width: int = 96,
     height: int = 72,
     overwrite: bool = False,

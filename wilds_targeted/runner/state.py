@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from wilds_targeted.algorithms.optimization import SCHEDULERS_BY_LENGTH
+from wilds_targeted.algorithms.optimization import LENGTH_FACTORS
 from wilds_targeted.errors import ConfigError, DataError, RunError
 from wilds_targeted.models.weights import read_state
 from wilds_targeted.runner.outputs import save
@@ -148,7 +148,7 @@ def load_state(folder: Path) -> RunState | None:
 def describe_settings(config: Any) -> dict[str, str]:
     """The configuration in words, without what may change when a run goes on."""
     settings = {name: str(value) for name, value in sorted(vars(config).items()) if name not in _FREE}
-    if config.scheduler in SCHEDULERS_BY_LENGTH:
+    if config.scheduler in LENGTH_FACTORS:
         settings["n_epochs"] = str(config.n_epochs)
     return settings
 
