@@ -10,16 +10,20 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wilds_targeted import __version__
 from wilds_targeted.errors import ConfigError, DataError
+from wilds_targeted.experiments import warm
 from wilds_targeted.experiments.plan import DATA_FOLDER, Plan, Run, load_plan
 from wilds_targeted.experiments.processes import Job, core_count, run_jobs
 from wilds_targeted.experiments.progress import Progress
 from wilds_targeted.experiments.results import NO_VALUE, Row, read_scores
 from wilds_targeted.files import written_whole
 from wilds_targeted.runner.progress import duration
+
+if TYPE_CHECKING:
+    from wilds_targeted.experiments.samples import Samples
 
 SETTINGS_FILE = "settings.json"
 PAGE_FILE = "index.html"
@@ -84,13 +88,14 @@ def run_demo(
     runs = plan.runs
     claim(folder, plan)
     at_a_time = min(jobs or core_count(), len(runs))
+    if warm.is_available():
+        warm.warm_up()
     write_data(folder, plan, command)
 
     # Imported now, and drawn before the long part: what is wrong with them is told at once.
     from wilds_targeted.experiments.page import render_page
-    from wilds_targeted.experiments.samples import draw_samples
 
-    samples = draw_samples(plan.dataset, folder / DATA_FOLDER, plan.methods)
+    samples = _draw_samples(folder, plan)
     earlier = train(folder, plan, at_a_time, command)
     rows = collect(folder, plan)
     outcome = Outcome(plan, rows, folder / PAGE_FILE, time.monotonic() - started, at_a_time, earlier)
@@ -98,6 +103,18 @@ def run_demo(
     with written_whole(outcome.page) as arriving:
         arriving.write_text(text, encoding="utf-8")
     return outcome
+
+
+def _draw_samples(folder: Path, plan: Plan) -> Samples:
+    if warm.is_available():
+        return warm.call(_draw_samples_here, folder, plan)
+    return _draw_samples_here(folder, plan)
+
+
+def _draw_samples_here(folder: Path, plan: Plan) -> Samples:
+    from wilds_targeted.experiments.samples import draw_samples
+
+    return draw_samples(plan.dataset, folder / DATA_FOLDER, plan.methods)
 
 
 def claim(folder: Path, plan: Plan) -> None:
@@ -179,7 +196,10 @@ def train(folder: Path, plan: Plan, at_a_time: int, command: Command) -> int:
 
 
 def _job(folder: Path, run: Run, command: Command) -> Job:
-    return Job(f"run {run.name}", tuple(command(run.words)), folder / run.log_dir / OUTPUT_FILE)
+    output = folder / run.log_dir / OUTPUT_FILE
+    if command is own_command and warm.is_available():
+        return Job(f"run {run.name}", run.words, output, is_own=True)
+    return Job(f"run {run.name}", tuple(command(run.words)), output)
 
 
 def _epochs_done(log_dir: Path, epochs: int) -> int:

@@ -17,10 +17,14 @@ from types import FrameType
 from typing import Any
 
 from wilds_targeted.errors import WildsTargetedError
+from wilds_targeted.experiments.warm import WarmProcess
 
 POLL_SECONDS = 0.2
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+Process = subprocess.Popen[bytes] | WarmProcess
 
 
 class JobError(WildsTargetedError):
@@ -35,11 +39,13 @@ class Job:
         name: For messages.
         argv: The command.
         output: The file that takes what it prints; None lets its progress and its errors through to the terminal.
+        is_own: Whether `argv` is what follows ``wilds-targeted``, to be run in a process that has all of it imported.
     """
 
     name: str
     argv: tuple[str, ...]
     output: Path | None
+    is_own: bool = False
 
 
 def core_count() -> int:
@@ -74,7 +80,7 @@ def run_jobs(
         JobError: One failed; the message has the end of its output.
     """
     waiting_jobs = list(jobs)
-    running: dict[Job, tuple[subprocess.Popen[bytes], float]] = {}
+    running: dict[Job, tuple[Process, float]] = {}
     with _signals_raise():
         try:
             while waiting_jobs or running:
@@ -86,7 +92,7 @@ def run_jobs(
                 for job, (process, started) in list(running.items()):
                     if process.poll() is None:
                         continue
-                    if process.returncode != 0:
+                    if process.returncode:
                         raise JobError(_what_happened(job, process.returncode))
                     del running[job]
                     finished(job, time.monotonic() - started)
@@ -94,7 +100,11 @@ def run_jobs(
             _stop([process for process, _ in running.values()])
 
 
-def _start(job: Job, cwd: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _start(job: Job, cwd: Path, environment: Mapping[str, str]) -> Process:
+    if job.is_own:
+        assert job.output is not None
+        job.output.parent.mkdir(parents=True, exist_ok=True)
+        return WarmProcess(job.argv, job.output, cwd, environment, die_with_parent)
     with contextlib.ExitStack() as stack:
         output: Any = None
         if job.output is not None:
@@ -109,17 +119,20 @@ def _start(job: Job, cwd: Path, environment: Mapping[str, str]) -> subprocess.Po
             stdout=output or subprocess.DEVNULL,
             stderr=output,
             start_new_session=True,
-            preexec_fn=None if _libc is None else _die_with_parent,
+            preexec_fn=die_with_parent,
         )
 
 
-def _die_with_parent() -> None:
-    """In the child, on Linux: ask for SIGTERM when the parent dies, of SIGKILL, too."""
-    assert _libc is not None
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+def die_with_parent() -> None:
+    """In the child, on Linux: ask for SIGTERM when the parent dies, of SIGKILL, too.
+
+    The parent of a warm process is the fork server, which ends when ours does.
+    """
+    if _libc is not None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def _stop(processes: Sequence[subprocess.Popen[bytes]], patience: float = 5.0) -> None:
+def _stop(processes: Sequence[Process], patience: float = 5.0) -> None:
     for kind in (signal.SIGTERM, signal.SIGKILL):
         for process in processes:
             if process.poll() is None:
