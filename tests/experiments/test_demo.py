@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
@@ -225,19 +224,3 @@ def test_the_command(demo: FakeDemo, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = CliRunner().invoke(command, ["--seeds", "one"])
     assert wrong.exit_code == 2
     assert "whole numbers with commas between" in wrong.output
-
-
-@pytest.mark.slow
-def test_the_whole_demo_on_the_smallest_world(tmp_path: Path) -> None:
-    sizes = "--train-cameras 9 --val-cameras 3 --test-cameras 3 --images-per-camera 20 --size 64 48"
-    plan = load_plan(quick=True)
-    flags = list(plan.flags)
-    flags[flags.index("--n_epochs") + 1] = "2"
-    small = replace(plan, miniature=tuple(sizes.split()), flags=tuple(flags))
-    outcome = module.run_demo(tmp_path / "demo", plan=small)
-    assert [row.transform for row in outcome.rows] == METHODS
-    assert all(0 <= score.out_of_domain <= 1 for row in outcome.rows for score in row.scores)
-    text = outcome.page.read_text()
-    assert all(str(row.out_of_domain) in text for row in outcome.rows)
-    settings = json.loads((tmp_path / "demo" / "settings.json").read_text())
-    assert settings["miniature"] == sizes

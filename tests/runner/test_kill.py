@@ -11,7 +11,7 @@ from compare_outputs import assert_same_outputs, load
 
 SMALL = (
     "--dataset iwildcam --model miniature-cnn --target_resolution 24 24 --n_epochs 3 --batch_size 8 --lr 1e-3 "
-    "--save_step 2 --log_every 3"
+    "--save_step 2 --log_every 3 --frac 0.5"
 ).split()
 CASES = {
     # Saved after every batch, only at the end of each epoch, and with workers and a sampler that draws by itself.
