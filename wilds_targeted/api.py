@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from wilds_targeted.errors import DataError, UnknownNameError, closest, one_line
+from wilds_targeted.errors import ConfigError, DataError, UnknownNameError, closest, one_line
 from wilds_targeted.miniatures import MINIATURES
 from wilds_targeted.pipeline import build_pipeline, image_base
 from wilds_targeted.registry import get_registry
@@ -48,6 +48,8 @@ def get_dataset(name: str, *, root_dir: str | Path, **kwargs: Any) -> Any:
         raise DataError(f"{name} can't be loaded from {root_dir}: {one_line(error)}{hint}") from error
     except KeyError as error:
         raise DataError(f"{name} can't be loaded from {root_dir}: its metadata has no column {error}.") from error
+    except (ValueError, TypeError, AssertionError) as error:  # what WILDS says to options that it does not know
+        raise ConfigError(f"{name} can't be made with {kwargs}: {one_line(error)}") from error
 
 
 def build_transform(

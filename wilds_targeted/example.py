@@ -7,9 +7,11 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
+from PIL import Image
+
 from wilds_targeted.errors import DataError, one_line
 
-_UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error)
+_UNREADABLE = (Image.DecompressionBombError, OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error)
 """What Pillow raises at a broken file, depending on its format."""
 
 

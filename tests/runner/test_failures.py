@@ -109,6 +109,13 @@ def test_an_unknown_metric(train: Callable) -> None:
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
+        ("--split_scheme nonsense", "iwildcam can't be made with .*'nonsense'"),
+        ("--dataset_kwargs colour=red", "iwildcam can't be made with .*unexpected keyword argument 'colour'"),
+        ("--evaluate_all_splits false --eval_splits val", "'val' is evaluated in every epoch anyway"),
+        (
+            "--algorithm IRM --n_groups_per_batch 16 --frac 0.3",
+            r"--n_groups_per_batch 16: the training split has \d+ groups of \['location'\]",
+        ),
         ("--eval_splits final", "iwildcam has no split 'final'. Its splits: train, val, test, id_val, id_test"),
         ("--groupby_fields camera", "--groupby_fields .*The fields are location, sequence"),
         ("--algorithm IRM --n_groups_per_batch 5", "must be evenly divisible by n_groups_per_batch"),
@@ -133,6 +140,15 @@ def test_imagenet_weights_are_not_downloaded_unasked(
     monkeypatch.setenv("TORCH_HOME", str(tmp_path / "torch"))
     with pytest.raises(ConfigError, match=r"not at .*resnet18-\w+\.pth\. --model_kwargs pretrained=True downloads"):
         train("--model", "resnet18")
+
+
+def test_evaluation_needs_no_imagenet_weights(train: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path / "torch"))
+    monkeypatch.setattr("torch.hub.download_url_to_file", _unreachable)
+    flags = "--model resnet18 --n_epochs 1 --frac 0.2 --evaluate_all_splits false --eval_splits test".split()
+    train(*flags, "--model_kwargs", "pretrained=False")
+    folder = train(*flags, "--eval_only")
+    assert "Eval split test at epoch 0" in (folder / "log.txt").read_text()
 
 
 def test_a_download_that_fails_gets_one_line(train: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -74,7 +74,6 @@ def test_algorithms_for_unlabeled_data_are_refused(name: str) -> None:
         ("--dataset iwildcan", r"no data set 'iwildcan' \(did you mean 'iwildcam'\?\)"),
         ("--model resnet51", r"no model 'resnet51' \(did you mean 'resnet"),
         ("--transform copypaste", "no transform 'copypaste' .*did you mean 'copypaste"),
-        ("--transform bert", "no transform 'bert'"),
     ],
 )
 def test_unknown_names_are_told(flags: str, message: str) -> None:
@@ -86,6 +85,8 @@ def test_unknown_names_are_told(flags: str, message: str) -> None:
     ("flags", "message"),
     [
         ("--model bert-base-uncased", "model 'bert-base-uncased': the built-in runner does not have it"),
+        ("--transform bert", "transform 'bert': the built-in runner does not have it"),
+        ("--randaugment_n 2", "With --transform randaugment give --transform_kwargs k=N"),
         ("--dataset civilcomments", "data set 'civilcomments': the built-in runner has no model for it"),
         ("--additional_train_transform randaugment", "does not repeat WILDS's draws"),
         ("--additional_train_transform weak", "does not repeat WILDS's draws"),

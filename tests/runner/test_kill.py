@@ -48,7 +48,7 @@ def test_killed_at_random_moments(case: str, run: Callable, miniature: Path, tmp
             for path in (tmp_path / folder).glob("logs/*.p*t*"):
                 if not path.name.startswith("."):
                     load(path)  # whatever has its final name is whole
-            assert kills < 60, "the run does not get on"
+            assert kills < 100, "the run does not get on"
         assert killed.status == 0, killed.output
         assert_same_outputs(tmp_path / "undisturbed" / "logs", tmp_path / folder / "logs")
 

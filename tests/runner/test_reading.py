@@ -6,6 +6,7 @@ import csv
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from PIL import Image, ImageFile
 
 from wilds_targeted import get_dataset
 from wilds_targeted.errors import DataError
+from wilds_targeted.runner.loop import Loop
 from wilds_targeted.runner.reading import Reader
 
 WHOLE = ("--frac", "1.0", "--n_epochs", "1")
@@ -116,6 +118,28 @@ def test_skipping_nothing_changes_nothing(train: Callable) -> None:
     assert (skipping / "skipped_examples.csv").read_text() == "row,split,reason\n"
     for name in ("val_eval.csv", "train_algo.csv", "iwildcam_split:test_seed:0_epoch:last_pred.csv"):
         assert (plain / name).read_bytes() == (skipping / name).read_bytes()
+
+
+def test_what_was_found_before_a_kill_is_still_told(
+    root: Path, train: Callable, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for position in range(40):
+        truncate(image_of(root, "train", position)[1])
+    undisturbed = train(*WHOLE, "--checkpoint_every", "0", name="undisturbed", root=root)
+    original, batches = Loop._check_finite, iter(range(5))
+
+    def check_finite(self: Loop, *arguments: Any) -> None:
+        original(self, *arguments)
+        if next(batches, None) is None:
+            raise KeyboardInterrupt  # stands for the end of the process
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Loop, "_check_finite", check_finite)
+        with pytest.raises(KeyboardInterrupt):
+            train(*WHOLE, "--checkpoint_every", "0", name="stopped", root=root)
+    capsys.readouterr()
+    assert_same_outputs(undisturbed, train(*WHOLE, "--checkpoint_every", "0", "--resume", name="stopped", root=root))
+    assert "40 truncated images read as far as possible" in capsys.readouterr().err
 
 
 def test_a_resumed_run_knows_what_was_found_before(root: Path, train: Callable) -> None:

@@ -121,7 +121,7 @@ def test_persistent_workers_are_refused_with_resume(train: Callable) -> None:
 def test_a_folder_of_wilds_own_script_is_refused(train: Callable, tmp_path: Path) -> None:
     (tmp_path / "run" / "logs").mkdir(parents=True)
     (tmp_path / "run" / "logs" / "iwildcam_seed:0_epoch:last_model.pth").write_bytes(b"weights")
-    with pytest.raises(DataError, match="written by WILDS's own script and hold weights only"):
+    with pytest.raises(DataError, match="written by WILDS's own script, or by a run that can't be resumed, and hold"):
         train("--resume")
 
 
@@ -130,6 +130,34 @@ def test_a_state_that_is_no_state_is_refused(train: Callable, tmp_path: Path) ->
     (tmp_path / "run" / "logs" / STATE_FILE).write_bytes(b"not a zip archive")
     with pytest.raises(DataError, match=rf"{STATE_FILE}: can't be read as a file of weights"):
         train("--resume")
+
+
+def test_a_start_that_was_killed_early_can_be_resumed(train: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder that an earlier run has filled: its models are no longer this run's business."""
+    undisturbed = train(name="undisturbed")
+    train("--seed", "1")
+
+    def killed(*arguments: Any) -> None:
+        raise Stopped
+
+    with monkeypatch.context() as patch:
+        patch.setattr("wilds_targeted.runner.run.build_algorithm", killed)
+        with pytest.raises(Stopped):
+            train()
+    resumed = train("--resume")
+    for path in undisturbed.glob("*.csv"):
+        assert path.read_bytes() == (resumed / path.name).read_bytes()
+
+
+def test_an_algorithm_that_tells_nothing_cannot_be_resumed(
+    train: Callable, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delattr("wilds_targeted.algorithms.single_model.SingleModelAlgorithm.training_state")
+    folder = train("--n_epochs", "1")
+    assert "this run can't be resumed: ERM has no training_state" in capsys.readouterr().err
+    assert (folder / "test_eval.csv").stat().st_size > 0
+    with pytest.raises(ConfigError, match="--resume: the algorithm 'ERM' has no training_state to go on from"):
+        train("--resume", name="other")
 
 
 def test_a_shortened_log_is_refused(train: Callable, stop_after: Callable, tmp_path: Path) -> None:

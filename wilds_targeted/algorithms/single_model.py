@@ -160,7 +160,9 @@ class SingleModelAlgorithm(nn.Module):
         if self.schedule is not None:
             self.schedule.scheduler.load_state_dict(state["scheduler"])
         self.batch_idx = state["batch_idx"]
-        self.log.values = dict(state["log"])
+        # A state is read on the CPU; group-wise averages live where the model does.
+        log = state["log"].items()
+        self.log.values = {k: v.to(self.device) if isinstance(v, torch.Tensor) else v for k, v in log}
 
     # For subclasses.
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,11 +15,9 @@ from types import FrameType
 from typing import Any
 
 from wilds_targeted.errors import WildsTargetedError
-from wilds_targeted.experiments.warm import WarmProcess
+from wilds_targeted.experiments.warm import WarmProcess, die_with_parent
 
 POLL_SECONDS = 0.2
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 Process = subprocess.Popen[bytes] | WarmProcess
@@ -104,7 +100,7 @@ def _start(job: Job, cwd: Path, environment: Mapping[str, str]) -> Process:
     if job.is_own:
         assert job.output is not None
         job.output.parent.mkdir(parents=True, exist_ok=True)
-        return WarmProcess(job.argv, job.output, cwd, environment, die_with_parent)
+        return WarmProcess(job.argv, job.output, cwd, environment)
     with contextlib.ExitStack() as stack:
         output: Any = None
         if job.output is not None:
@@ -121,15 +117,6 @@ def _start(job: Job, cwd: Path, environment: Mapping[str, str]) -> Process:
             start_new_session=True,
             preexec_fn=die_with_parent,
         )
-
-
-def die_with_parent() -> None:
-    """In the child, on Linux: ask for SIGTERM when the parent dies, of SIGKILL, too.
-
-    The parent of a warm process is the fork server, which ends when ours does.
-    """
-    if _libc is not None:
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _stop(processes: Sequence[Process], patience: float = 5.0) -> None:

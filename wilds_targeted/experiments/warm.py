@@ -6,19 +6,37 @@ them once; every further process is a fork of it. The server has run nothing yet
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import forkserver
 from pathlib import Path
 from typing import ParamSpec, TypeVar
+
+from wilds_targeted.errors import RunError
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _PRELOADED = ["wilds_targeted.runner.run", "wilds_targeted.experiments.samples", "wilds.datasets.iwildcam_dataset"]
+
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def die_with_parent() -> None:
+    """In a child, on Linux: ask for SIGTERM when the parent dies, of SIGKILL, too.
+
+    The parent of a warm process is the fork server, which ends when ours does.
+    """
+    if _libc is not None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def is_available() -> bool:
@@ -35,8 +53,15 @@ def warm_up() -> None:
 
 def call(function: Callable[P, T], /, *arguments: P.args, **keywords: P.kwargs) -> T:
     """What the function returns, called in a process of its own."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("forkserver")) as pool:
-        return pool.submit(function, *arguments, **keywords).result()
+    context = multiprocessing.get_context("forkserver")
+    try:
+        with ProcessPoolExecutor(1, context, initializer=die_with_parent) as pool:
+            return pool.submit(function, *arguments, **keywords).result()
+    except BrokenProcessPool:
+        raise RunError(
+            "a process of the demo died (for lack of memory?). In a script, call run_demo below "
+            '`if __name__ == "__main__":`.'
+        ) from None
 
 
 class WarmProcess:
@@ -47,19 +72,11 @@ class WarmProcess:
         output: The file that takes what it prints.
         cwd: Its working folder.
         environment: Variables to set.
-        prepare: Called first, in the child.
     """
 
-    def __init__(
-        self,
-        words: Sequence[str],
-        output: Path,
-        cwd: Path,
-        environment: Mapping[str, str],
-        prepare: Callable[[], None],
-    ) -> None:
+    def __init__(self, words: Sequence[str], output: Path, cwd: Path, environment: Mapping[str, str]) -> None:
         context = multiprocessing.get_context("forkserver")
-        arguments = (list(words), output.absolute(), cwd, dict(environment), prepare)
+        arguments = (list(words), output.absolute(), cwd, dict(environment))
         self._process = context.Process(target=_run, args=arguments)
         self._process.start()
 
@@ -83,10 +100,10 @@ class WarmProcess:
         self._process.join(timeout)
 
 
-def _run(words: list[str], output: Path, cwd: Path, environment: dict[str, str], prepare: Callable[[], None]) -> None:
+def _run(words: list[str], output: Path, cwd: Path, environment: dict[str, str]) -> None:
     """In the child: the console command, its output in the file."""
     os.setsid()
-    prepare()
+    die_with_parent()
     os.chdir(cwd)
     os.environ.update(environment)
     with output.open("ab") as file:

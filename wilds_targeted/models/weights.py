@@ -17,7 +17,7 @@ from wilds_targeted.errors import DataError, one_line
 def read_state(path: str, device: Any = "cpu") -> dict[str, Any]:
     """What `torch.save` wrote there; never runs code from the file."""
     # WILDS saves the best validation metric as it comes, for some data sets a numpy scalar.
-    scalar = [np._core.multiarray.scalar, np.dtype, np.dtypes.Float64DType, np.dtypes.Float32DType]  # type: ignore[attr-defined]
+    scalar: list[Any] = [np.float64(0).__reduce__()[0], np.dtype, type(np.dtype("f8")), type(np.dtype("f4"))]
     try:
         with torch.serialization.safe_globals(scalar):
             state = torch.load(path, map_location=device, weights_only=True)

@@ -96,8 +96,8 @@ def load_data(config: Any) -> Data:
     for key in dataset.split_dict:
         is_train = key == "train"
         subset = dataset.get_subset(key, frac=config.frac, transform=transforms[is_train])
-        if len(subset) == 0 and is_train:
-            raise DataError(f"the training split of {config.dataset} is empty (--frac {config.frac}).")
+        if len(subset) == 0 and (key in ("train", "val", *config.eval_splits) or config.evaluate_all_splits):
+            raise DataError(f"the split {key!r} of {config.dataset} is empty (--frac {config.frac}).")
         subset = ReadingSubset(subset, reader)
         try:
             if is_train:
@@ -111,6 +111,7 @@ def load_data(config: Any) -> Data:
                     n_groups_per_batch=config.n_groups_per_batch,
                     **loader_kwargs,
                 )
+                _check_groups(config, loader)
             else:
                 loader = get_eval_loader(config.eval_loader, subset, config.batch_size, **loader_kwargs)
         except (ValueError, TypeError) as error:
@@ -121,9 +122,22 @@ def load_data(config: Any) -> Data:
 
 def _check_splits(config: Any, dataset: Any) -> None:
     for split in config.eval_splits:
+        if split in ("train", "val") and not config.eval_only:
+            raise ConfigError(f"--eval_splits {split}: {split!r} is evaluated in every epoch anyway. Leave it out.")
         if split not in dataset.split_dict:
             raise ConfigError(
                 f"--eval_splits: {config.dataset} has no split {split!r}. Its splits: {', '.join(dataset.split_dict)}."
+            )
+
+
+def _check_groups(config: Any, loader: Any) -> None:
+    """WILDS counts the groups of all splits; a batch is drawn from those of the training split."""
+    if config.train_loader == "group" and config.distinct_groups:
+        present = len(loader.batch_sampler.unique_groups)
+        if config.n_groups_per_batch > present:
+            raise ConfigError(
+                f"--n_groups_per_batch {config.n_groups_per_batch}: the training split has {present} groups of "
+                f"{config.groupby_fields}. Give at most that many."
             )
 
 

@@ -48,6 +48,8 @@ def complete(given: argparse.Namespace) -> argparse.Namespace:
     _check_given(given, registry)
     config = copy.deepcopy(given)
     dataset = registry.datasets[config.dataset]
+    if config.groupby_fields == ["from_source_domain"]:
+        config.n_groups_per_batch = 1
     _fill(config, dataset.defaults)
     _fill(config, dataset.split_defaults.get(config.split_scheme, {}))
     _fill(config, registry.algorithms[config.algorithm].defaults)
@@ -84,6 +86,11 @@ def _check_given(given: argparse.Namespace, registry: Registry) -> None:
         raise ConfigError(f"data set {given.dataset!r}: the built-in runner has no model for it. {USE_WILDS}")
     if given.loss_kwargs:
         raise ConfigError("--loss_kwargs: no loss takes any. Leave the flag out.")
+    if given.randaugment_n is not None:
+        raise ConfigError(
+            "--randaugment_n belongs to WILDS's own RandAugment. With --transform randaugment give "
+            "--transform_kwargs k=N."
+        )
     if given.max_token_length is not None:
         raise ConfigError(f"--max_token_length: the built-in runner does not train on text. {USE_WILDS}")
     if given.algorithm == "DANN" and given.lr is not None:

@@ -160,7 +160,8 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     flag("--eval_loader", choices=["standard"], default="standard")
     _kwargs(group, "--loader_kwargs", "For torch's DataLoader: num_workers=4 pin_memory=True by default.")
     flag("--groupby_fields", nargs="+", metavar="FIELD", help="Metadata fields that define the groups (domains).")
-    flag("--transform", metavar="NAME", type=_named("transform", [*BASE_TRANSFORMS, *registry.transforms]))
+    known = [*BASE_TRANSFORMS, *registry.transforms]
+    flag("--transform", metavar="NAME", type=_named("transform", known, ("bert", "poverty")), help=", ".join(known))
     additional = [NO_ADDITIONAL_TRANSFORM, *WILDS_ADDITIONAL_TRANSFORMS[:2], *registry.transforms]
     flag(
         "--additional_train_transform",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,9 @@ class Loop:
         # Random states of workers that outlive an epoch can't be restored; nor can an algorithm that tells nothing.
         persistent = config.loader_kwargs.get("persistent_workers", False)
         self.is_resumable = hasattr(algorithm, "training_state") and not persistent
+        if not self.is_resumable and not config.eval_only:
+            why = "its loader keeps workers alive" if persistent else f"{config.algorithm} has no training_state"
+            print(f"wilds-targeted: warning: this run can't be resumed: {why}", file=sys.stderr)
         self._saved = saved
         self._saved_at = time.monotonic()
 

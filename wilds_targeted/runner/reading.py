@@ -22,6 +22,7 @@ from wilds_targeted.errors import DataError
 from wilds_targeted.example import Example, load_example
 from wilds_targeted.files import written_whole
 from wilds_targeted.runner.progress import show_progress
+from wilds_targeted.runner.state import STATE_FILE
 
 TRUNCATED_FILE = "truncated_examples.csv"
 SKIPPED_FILE = "skipped_examples.csv"
@@ -64,7 +65,6 @@ class Reader:
     def mark_truncated(self, rows: list[int]) -> None:
         """Remember rows that an earlier session of the run found."""
         self._truncated[rows] = 1
-        self._told.update(rows)
 
     def report(self, folder: Path) -> None:
         """List what was found since the last report, in the file and in a line on standard error."""
@@ -132,7 +132,7 @@ def leave_out_bad_examples(reader: Reader, folder: Path, config: Any) -> None:
     """
     dataset = reader.dataset
     listed = folder / SKIPPED_FILE
-    if config.resume and listed.is_file():
+    if config.resume and listed.is_file() and (folder / STATE_FILE).is_file():
         with listed.open(newline="", encoding="utf-8") as file:
             bad = [int(line["row"]) for line in csv.DictReader(file)]
     else:

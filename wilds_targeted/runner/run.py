@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from wilds_targeted.errors import ConfigError, RunError, WildsTargetedError, one_line
+from wilds_targeted.errors import ConfigError, RunError, one_line
 from wilds_targeted.files import locked, remove_leftovers
 from wilds_targeted.models.assemble import assemble_model
 from wilds_targeted.models.torchvision_models import missing_weights
@@ -24,7 +24,7 @@ from wilds_targeted.runner.flags import parse
 from wilds_targeted.runner.logs import Logs
 from wilds_targeted.runner.loop import Loop
 from wilds_targeted.runner.outputs import model_path
-from wilds_targeted.runner.state import STATE_FILE, RunState, check_settings, load_state, seed_everything
+from wilds_targeted.runner.state import RunState, check_settings, forget_state, load_state, seed_everything
 from wilds_targeted.runner.supported import LOGGED_METRICS, LOSSES
 from wilds_targeted.specs import AlgorithmInputs
 
@@ -45,7 +45,7 @@ def run(arguments: Sequence[str]) -> None:
         remove_leftovers(folder)
         try:
             _run(config, folder)
-        except (OSError, RuntimeError) as error:
+        except (OSError, RuntimeError, MemoryError) as error:
             raise _explained(error, folder) from error
 
 
@@ -64,6 +64,8 @@ def _run(config: Namespace, folder: Path) -> None:
         if config.eval_only:
             _evaluate_saved_model(config, data, algorithm, logs)
             return
+        if config.resume and not hasattr(algorithm, "training_state"):
+            raise ConfigError(f"--resume: the algorithm {config.algorithm!r} has no training_state to go on from.")
         if saved is not None:
             algorithm.load_state_dict(saved.weights)
             data.reader.mark_truncated(saved.truncated)
@@ -79,7 +81,7 @@ def _open_logs(config: Namespace, folder: Path, data: Data, saved: RunState | No
     if config.eval_only:
         lengths = {path.name: path.stat().st_size for path in folder.iterdir() if path.suffix in (".txt", ".csv")}
     elif saved is None:
-        (folder / STATE_FILE).unlink(missing_ok=True)  # it belongs to logs that are about to be overwritten
+        forget_state(folder)
     logs = Logs(folder, list(data.splits), lengths)
     if saved is None:
         # Whether it was asked to resume is nothing about the run: its log is the same either way.
@@ -127,15 +129,18 @@ def _evaluate_saved_model(config: Namespace, data: Data, algorithm: Any, logs: L
     state = read_state(str(path), config.device)
     try:
         algorithm.load_state_dict(state["algorithm"])
+        epoch = int(state["epoch"])
     except (KeyError, RuntimeError) as error:
         raise ConfigError(f"{path} does not fit --algorithm {config.algorithm} --model {config.model}.") from error
-    Loop(config, data, algorithm, logs).evaluate(state["epoch"], is_best=config.eval_epoch is None)
+    Loop(config, data, algorithm, logs).evaluate(epoch, is_best=config.eval_epoch is None)
 
 
 def _refuse_unasked_download(config: Namespace, given: Namespace) -> None:
     """Let torchvision download weights only where somebody asked for it: by name, or with --download."""
     by_default = config.model_kwargs.get("pretrained") is True and "pretrained" not in given.model_kwargs
-    if by_default and not config.download and not config.eval_only:
+    if by_default and config.eval_only:
+        config.model_kwargs["pretrained"] = False  # a saved model replaces all weights at once
+    elif by_default and not config.download:
         missing = missing_weights(config.model)
         if missing is not None:
             raise ConfigError(
@@ -150,19 +155,17 @@ def _choose_device(config: Namespace) -> None:
     config.device = torch.device("cpu")
     if torch.cuda.is_available():
         count = torch.cuda.device_count()
-        if len(wanted) > count:
-            raise ConfigError(f"--device names {len(wanted)} devices, and there are {count}.")
+        if min(wanted) < 0 or max(wanted) >= count or len(set(wanted)) < len(wanted):
+            raise ConfigError(f"--device {' '.join(map(str, wanted))}: there are {count} devices, numbered from 0.")
         config.use_data_parallel = len(wanted) > 1
         os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, wanted))
         config.device = torch.device("cuda")
 
 
-def _explained(error: OSError | RuntimeError, folder: Path) -> Exception:
+def _explained(error: OSError | RuntimeError | MemoryError, folder: Path) -> Exception:
     """An error of the machine as one line with a next step; an error that is nobody's but ours stays as it is."""
-    if isinstance(error, WildsTargetedError):
-        return error
     go_on = f"The last good state stands in {folder}: go on with --resume"
-    if isinstance(error, torch.OutOfMemoryError):
+    if isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error):
         return RunError(
             f"out of memory ({one_line(error).partition('. ')[0]}). Try a smaller --batch_size with "
             f"--gradient_accumulation_steps, --amp bf16 or --gradient_checkpointing."

@@ -17,9 +17,10 @@ from wilds_targeted.runner.outputs import save
 
 STATE_FILE = "resume_state.pt"
 _FORMAT = 1
+_NOTHING_YET = {"format": _FORMAT, "is_new": True}
 
 _FREE = ("root_dir", "log_dir", "resume", "device", "progress_bar", "download", "checkpoint_every", "n_epochs")
-"""Settings that may differ when a run goes on: they change no number."""
+"""Settings that may differ when a run goes on: what is computed stays the same."""
 
 
 def capture_randomness() -> dict[str, Any]:
@@ -135,14 +136,26 @@ def load_state(folder: Path) -> RunState | None:
         if models:
             raise DataError(
                 f"{folder} has models ({models[0].name}, …) but no {STATE_FILE}: they were written by WILDS's own "
-                f"script and hold weights only. Go on with --runner wilds, or start a run from them with "
-                f"--pretrained_model_path."
+                f"script, or by a run that can't be resumed, and hold weights only. Start a run from them with "
+                f"--pretrained_model_path, or go on with --runner wilds."
             )
         return None
     contents = read_state(str(path))
-    if contents.pop("format", None) != _FORMAT:
-        raise DataError(f"{path} was written by another version of wilds-targeted. Start anew, without --resume.")
-    return RunState(**{**contents, "position": Position(**contents["position"])})
+    if contents == _NOTHING_YET:
+        return None
+    try:
+        if contents.pop("format") != _FORMAT:
+            raise KeyError
+        return RunState(**{**contents, "position": Position(**contents["position"])})
+    except (KeyError, TypeError):
+        raise DataError(
+            f"{path} was written by another version of wilds-targeted. Start anew, without --resume."
+        ) from None
+
+
+def forget_state(folder: Path) -> None:
+    """Replace the state of an earlier run, whose logs are about to be overwritten; there is none of the new run yet."""
+    save(_NOTHING_YET, folder / STATE_FILE)
 
 
 def describe_settings(config: Any) -> dict[str, str]:
