@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,9 +17,11 @@ from types import FrameType
 from typing import Any
 
 from wilds_targeted.errors import WildsTargetedError
-from wilds_targeted.experiments.warm import WarmProcess, die_with_parent
+from wilds_targeted.experiments.warm import WarmProcess
 
 POLL_SECONDS = 0.2
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 Process = subprocess.Popen[bytes] | WarmProcess
@@ -115,8 +119,14 @@ def _start(job: Job, cwd: Path, environment: Mapping[str, str]) -> Process:
             stdout=output or subprocess.DEVNULL,
             stderr=output,
             start_new_session=True,
-            preexec_fn=die_with_parent,
+            preexec_fn=_die_with_parent,
         )
+
+
+def _die_with_parent() -> None:
+    """In the child, on Linux: ask for SIGTERM when the parent dies, of SIGKILL, too."""
+    if _libc is not None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _stop(processes: Sequence[Process], patience: float = 5.0) -> None:

@@ -6,15 +6,16 @@ them once; every further process is a fork of it. The server has run nothing yet
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import forkserver
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -26,17 +27,16 @@ T = TypeVar("T")
 _PRELOADED = ["wilds_targeted.runner.run", "wilds_targeted.experiments.samples", "wilds.datasets.iwildcam_dataset"]
 
 
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+def _end_with_caller() -> None:
+    """In a warm process: end when the process that asked for it dies, of SIGKILL, too."""
+    caller = multiprocessing.parent_process()
+    assert caller is not None
 
+    def watch() -> None:
+        wait([caller.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
 
-def die_with_parent() -> None:
-    """In a child, on Linux: ask for SIGTERM when the parent dies, of SIGKILL, too.
-
-    The parent of a warm process is the fork server, which ends when ours does.
-    """
-    if _libc is not None:
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def is_available() -> bool:
@@ -55,7 +55,7 @@ def call(function: Callable[P, T], /, *arguments: P.args, **keywords: P.kwargs) 
     """What the function returns, called in a process of its own."""
     context = multiprocessing.get_context("forkserver")
     try:
-        with ProcessPoolExecutor(1, context, initializer=die_with_parent) as pool:
+        with ProcessPoolExecutor(1, context, initializer=_end_with_caller) as pool:
             return pool.submit(function, *arguments, **keywords).result()
     except BrokenProcessPool:
         raise RunError(
@@ -103,7 +103,7 @@ class WarmProcess:
 def _run(words: list[str], output: Path, cwd: Path, environment: dict[str, str]) -> None:
     """In the child: the console command, its output in the file."""
     os.setsid()
-    die_with_parent()
+    _end_with_caller()
     os.chdir(cwd)
     os.environ.update(environment)
     with output.open("ab") as file:
