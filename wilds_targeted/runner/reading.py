@@ -6,8 +6,10 @@ all stops the run, or, with ``--on_bad_example skip``, is found before training 
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,17 @@ SKIPPED_FILE = "skipped_examples.csv"
 _HINT = "Or leave such examples out: --on_bad_example skip."
 
 
+@contextlib.contextmanager
+def _truncated_images(*, allowed: bool) -> Iterator[None]:
+    """Whether Pillow takes an image that ends early for a whole one; a switch of the process, and put back."""
+    before = ImageFile.LOAD_TRUNCATED_IMAGES
+    ImageFile.LOAD_TRUNCATED_IMAGES = allowed
+    try:
+        yield
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = before
+
+
 class Reader:
     """Reads examples, and remembers the rows whose images are truncated.
 
@@ -45,15 +58,10 @@ class Reader:
 
     def read(self, row: int) -> Example:
         """That row; a truncated image as far as it goes."""
-        ImageFile.LOAD_TRUNCATED_IMAGES = False
-        try:
+        with _truncated_images(allowed=False), contextlib.suppress(DataError):
             return load_example(self.dataset, row)
-        except DataError:
-            pass  # the second try tells whether it is truncated or worse
-        finally:
-            # What augmentations read by themselves loads as in WILDS, which sets this for its whole script.
-            ImageFile.LOAD_TRUNCATED_IMAGES = True
-        example = load_example(self.dataset, row)
+        with _truncated_images(allowed=True):  # this tells whether it is truncated or worse
+            example = load_example(self.dataset, row)
         self._truncated[row] = 1
         return example
 
@@ -100,8 +108,9 @@ class ReadingSubset(WILDSSubset):  # type: ignore[misc]
         except DataError as error:
             raise DataError(f"{error} {_HINT}") from error
         if self.transform is None:
-            x = example.x
-        else:
+            return example.x, example.y, example.metadata
+        # What augmentations read by themselves loads as in WILDS, which allows it in its whole script.
+        with _truncated_images(allowed=True):
             x = self.transform(example if getattr(self.transform, "wants_example", False) else example.x)
         return x, example.y, example.metadata
 
