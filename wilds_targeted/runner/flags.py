@@ -117,7 +117,8 @@ def build_parser() -> argparse.ArgumentParser:
         add(parser)
     for what, flags in REFUSED_FLAGS.items():
         for flag in flags:
-            parser.add_argument(flag, nargs="*", action=_Refuse, const=what, help=argparse.SUPPRESS)
+            hidden = argparse.SUPPRESS
+            parser.add_argument(flag, nargs="*", action=_Refuse, const=what, default=hidden, help=hidden)
     add_options(parser)
     return parser
 
