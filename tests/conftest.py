@@ -135,6 +135,16 @@ def miniature(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.fixture(scope="session")
+def camelyon_miniature(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root directory of a small generated Camelyon17; tests that write to it copy it first."""
+    from wilds_targeted.testing import write_small
+
+    root = tmp_path_factory.mktemp("camelyon-miniature")
+    write_small("camelyon17", root)
+    return root
+
+
 @pytest.fixture
 def distribution(tmp_path: Path) -> Iterator[Callable[..., Path]]:
     """Make an installed distribution by hand: a folder for `sys.path` with a module and its metadata."""

@@ -129,8 +129,8 @@ def test_what_can_not_be_combined() -> None:
     with pytest.raises(ParameterError, match=r"transform_p=1\.5: a probability from 0 to 1"):
         check_parameters([SPEC], "iwildcam", 1.5, {})
     batch = TransformSpec("mix", SPEC.build, Kind.GENERIC, "a", "b", level=Level.BATCH)
-    with pytest.raises(ConfigError, match="'mix' works on batches"):
-        check_parameters([batch], "iwildcam", 1.0, {})
+    with pytest.raises(ConfigError, match="a batch can be mixed once: give one of mix and mix, not both"):
+        check_parameters([batch, batch], "iwildcam", 1.0, {})
 
 
 def test_with_two_transforms_each_gets_its_own_parameters() -> None:

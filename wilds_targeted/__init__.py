@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from wilds_targeted.api import build_transform, get_dataset, get_subset
-    from wilds_targeted.augmentation import Augmentation
+    from wilds_targeted.api import build_batch_transform, build_transform, get_dataset, get_subset
+    from wilds_targeted.augmentation import Augmentation, BatchAugmentation, Mixed
     from wilds_targeted.errors import WildsTargetedError
-    from wilds_targeted.example import Example
+    from wilds_targeted.example import Batch, Example
     from wilds_targeted.hookspecs import hookimpl
     from wilds_targeted.specs import (
         AlgorithmInputs,
@@ -29,11 +29,15 @@ if TYPE_CHECKING:
     )
 
 _HOME_OF = {
+    "build_batch_transform": "api",
     "build_transform": "api",
     "get_dataset": "api",
     "get_subset": "api",
     "Augmentation": "augmentation",
+    "BatchAugmentation": "augmentation",
+    "Mixed": "augmentation",
     "WildsTargetedError": "errors",
+    "Batch": "example",
     "Example": "example",
     "hookimpl": "hookspecs",
     "AlgorithmInputs": "specs",
@@ -51,16 +55,20 @@ __all__ = [
     "AlgorithmInputs",
     "AlgorithmSpec",
     "Augmentation",
+    "Batch",
+    "BatchAugmentation",
     "DatasetSpec",
     "Example",
     "Kind",
     "Level",
+    "Mixed",
     "ModelSpec",
     "OptionSpec",
     "Parameter",
     "TransformSpec",
     "WildsTargetedError",
     "__version__",
+    "build_batch_transform",
     "build_transform",
     "get_dataset",
     "get_subset",

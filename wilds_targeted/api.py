@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from wilds_targeted.errors import ConfigError, DataError, UnknownNameError, closest, one_line
 from wilds_targeted.miniatures import MINIATURES
-from wilds_targeted.pipeline import build_pipeline, image_base
+from wilds_targeted.mixing import Mixer, build_mixer
+from wilds_targeted.pipeline import build_evaluation, build_pipeline, image_base
 from wilds_targeted.registry import get_registry
+from wilds_targeted.specs import Level
 
 _FROM_DATASET: Any = object()
 
@@ -67,21 +70,48 @@ def build_transform(
     Args:
         name: Registered name, such as ``"copypaste_samey"``.
         dataset: The full `WILDSDataset`.
-        is_training: False gives the base steps only: evaluation is never augmented.
+        is_training: False gives the base steps only: evaluation is never augmented (a diagnostic applies there, too).
         p: The probability with which the augmentation is applied to an example.
         target_resolution: (height, width) of the base steps' resizing; the data set's own by default, None for none.
         base: Steps of your own instead of WILDS's ``image_base``; None for none.
         **parameters: The transform's parameters; ``wilds-targeted plugins show NAME`` lists them.
     """
     spec = get_registry().transforms.find(name)
+    if spec.level is Level.BATCH and is_training:
+        warnings.warn(
+            f"build_transform({name!r}) makes the loader's part, which mixes nothing; batches are mixed by what "
+            f"build_batch_transform makes",
+            stacklevel=2,
+        )
     traits = get_registry().datasets.get(dataset.dataset_name)
     if base is _FROM_DATASET:
         if target_resolution is _FROM_DATASET:
             target_resolution = traits.defaults.get("target_resolution") if traits else None
         base = image_base(dataset, target_resolution)
     if not is_training:
-        return base
+        return build_evaluation([spec.name], dataset, base, parameters)
     return build_pipeline([spec.name], dataset, base, p, parameters)
+
+
+def build_batch_transform(name: str, dataset: Any, *, p: float = 1.0, **parameters: Any) -> Mixer:
+    """A registered transform of batches (``mixup``, ``cutmix``), for the training step of a loop of your own.
+
+    ``mixed = mixer(Batch(x, y, metadata))`` gives None with probability 1 - p. Else it gives the mixed inputs, each
+    example's partner and the share of its own label: train on ``share * loss(outputs, y) + (1 - share) *
+    loss(outputs, y[partner])``. The flip that accompanies it on some data sets is the loader's part, which
+    `build_transform` makes.
+
+    Args:
+        name: Registered name, such as ``"mixup"``.
+        dataset: The full `WILDSDataset`.
+        p: The probability with which a batch is mixed.
+        **parameters: The transform's parameters; ``wilds-targeted plugins show NAME`` lists them.
+    """
+    spec = get_registry().transforms.find(name)
+    mixer = build_mixer([spec.name], dataset, p, parameters)
+    if mixer is None:
+        raise ConfigError(f"transform {name!r} works on examples: use build_transform.")
+    return mixer
 
 
 def get_subset(dataset: Any, split: str, *, transform: Callable[[Any], Any] | None = None, frac: float = 1.0) -> Any:

@@ -1,12 +1,16 @@
-"""The contract of an augmentation: draw first, then apply."""
+"""The contract of an augmentation, of one example or of a batch: draw first, then apply."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wilds_targeted.example import Example
+from wilds_targeted.example import Batch, Example
+
+if TYPE_CHECKING:
+    import torch
 
 
 class Augmentation:
@@ -28,3 +32,37 @@ class Augmentation:
     def __call__(self, example: Example, rng: np.random.Generator) -> Any:
         """Draw and apply."""
         return self.apply(example, self.draw(example, rng))
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """A batch in which every example is mixed with a partner of the same batch.
+
+    Args:
+        x: The mixed inputs, in the form of the batch's.
+        partner: For each example the position of its partner in the batch.
+        share: How much of an example's label stays its own, from 0 to 1; the rest is its partner's.
+    """
+
+    x: torch.Tensor
+    partner: torch.Tensor
+    share: float
+
+
+class BatchAugmentation:
+    """One augmentation of a whole batch, with the same division of labour as `Augmentation`.
+
+    It works in the training process, on the device that holds the batch.
+    """
+
+    def draw(self, batch: Batch, rng: np.random.Generator) -> Any:
+        """Choose what `apply` will do to this batch."""
+        raise NotImplementedError
+
+    def apply(self, batch: Batch, drawn: Any) -> Mixed:
+        """The mixed batch; ``batch`` itself is left as it was."""
+        raise NotImplementedError
+
+    def __call__(self, batch: Batch, rng: np.random.Generator) -> Mixed:
+        """Draw and apply."""
+        return self.apply(batch, self.draw(batch, rng))

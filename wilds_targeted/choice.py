@@ -18,6 +18,9 @@ WILDS_ADDITIONAL_TRANSFORMS = ("randaugment", "weak", "fixmatch")
 WILDS_MODELS = ("resnet18", "resnet34", "resnet50", "resnet101", "wideresnet50", "densenet121")
 """The image models that WILDS has, too; with them a data set's ``model_kwargs`` hold whatever its default model."""
 
+MIXING_ALGORITHM = "ERM"
+"""The one algorithm around which batches can be mixed: its objective is an average over labels, which can be, too."""
+
 NO_ADDITIONAL_TRANSFORM = "none"
 """Switches off the additional transform that WILDS sets for some algorithms."""
 
@@ -47,6 +50,12 @@ def finalize_config(config: Any, registry: Registry) -> None:
             f"`wilds-targeted plugins` lists the registered ones."
         )
     specs = [registry.transforms[name] for name in chosen]
+    mixing = [spec.name for spec in specs if spec.level is Level.BATCH]
+    if mixing and config.algorithm != MIXING_ALGORITHM:
+        raise ConfigError(
+            f"transform {mixing[0]!r} mixes the labels of a batch, which only --algorithm {MIXING_ALGORITHM} can train "
+            f"on, and --algorithm {config.algorithm} was asked for. Change either."
+        )
     values: dict[str, Any] = {}
     for checked in check_parameters(specs, config.dataset, config.transform_p, assignments):
         values.update((name, value) for name, value in checked.items() if name in assignments)
@@ -80,11 +89,10 @@ def check_parameters(
     """
     if not 0 <= p <= 1:
         raise ParameterError(f"transform_p={p}: a probability from 0 to 1 is expected")
+    mixing = [spec.name for spec in specs if spec.level is Level.BATCH]
+    if len(mixing) > 1:
+        raise ConfigError(f"a batch can be mixed once: give one of {' and '.join(mixing)}, not both.")
     for spec in specs:
-        if spec.level is Level.BATCH:
-            raise ConfigError(
-                f"transform {spec.name!r} works on batches, and a loader's transform sees one example at a time."
-            )
         if not spec.serves(dataset_name):
             raise ConfigError(
                 f"transform {spec.name!r} serves {', '.join(spec.datasets)}, not {dataset_name!r}. "

@@ -35,6 +35,22 @@ class Example:
     index: int
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a loader gives in one step, as an augmentation of batches sees it.
+
+    Args:
+        x: The inputs, after all steps of the loader's transform: for images, a tensor (examples, channels, height,
+            width).
+        y: The labels.
+        metadata: The rows of the data set's ``metadata_array``.
+    """
+
+    x: Any
+    y: Any
+    metadata: Any
+
+
 def load_example(dataset: Any, index: int) -> Example:
     """That row of a data set, its image read: WILDS opens images without reading them.
 
@@ -53,3 +69,9 @@ def load_example(dataset: Any, index: int) -> Example:
             f"{getattr(error, 'strerror', None) or one_line(error)}); restore it from the data set's archive."
         ) from error
     return Example(x, y, metadata, index)
+
+
+def load_image(dataset: Any, row: int) -> Image.Image:
+    """The picture of that row."""
+    image: Image.Image = load_example(dataset, row).x
+    return image

@@ -13,6 +13,7 @@ from wilds_targeted.choice import check_parameters
 from wilds_targeted.example import Example
 from wilds_targeted.randomness import ExampleGenerator
 from wilds_targeted.registry import get_registry
+from wilds_targeted.specs import Level, TransformSpec
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -113,6 +114,8 @@ def build_pipeline(
 ) -> Pipeline:
     """The training transform made of the registered augmentations of these names, in this order.
 
+    Those that work on batches are left to `wilds_targeted.mixing`; the flip that goes with them is made here.
+
     Args:
         names: Registered names.
         dataset: The full `WILDSDataset`.
@@ -120,9 +123,37 @@ def build_pipeline(
         p: The transform probability.
         parameters: For the augmentations; each gets those that it knows.
     """
-    registry = get_registry()
-    specs = [registry.transforms.find(name) for name in names]
-    checked = check_parameters(specs, dataset.dataset_name, p, parameters or {})
-    augmentations = [spec.build(dataset, **values) for spec, values in zip(specs, checked, strict=True)]
-    traits = registry.datasets.get(dataset.dataset_name)
+    augmentations = build_augmentations(names, dataset, p, parameters, lambda spec: spec.level is Level.EXAMPLE)
+    traits = get_registry().datasets.get(dataset.dataset_name)
     return Pipeline(augmentations, base, p, flip=traits is not None and traits.flip)
+
+
+def build_evaluation(
+    names: Sequence[str],
+    dataset: Any,
+    base: Callable[[Any], Any] | None,
+    parameters: Mapping[str, object] | None = None,
+) -> Callable[[Any], Any] | None:
+    """The evaluation transform of a run with these names: the base steps, after the diagnostics if there are any.
+
+    Args:
+        names: Registered names.
+        dataset: The full `WILDSDataset`.
+        base: The steps that every example takes.
+        parameters: For the transforms; each gets those that it knows.
+    """
+    diagnostics = build_augmentations(names, dataset, 1.0, parameters, lambda spec: spec.in_evaluation)
+    return Pipeline(diagnostics, base) if diagnostics else base
+
+
+def build_augmentations(
+    names: Sequence[str],
+    dataset: Any,
+    p: float,
+    parameters: Mapping[str, object] | None,
+    is_wanted: Callable[[TransformSpec], bool],
+) -> list[Any]:
+    """The augmentations of these names that are wanted, built with their checked parameters."""
+    specs = [get_registry().transforms.find(name) for name in names]
+    checked = check_parameters(specs, dataset.dataset_name, p, parameters or {})
+    return [spec.build(dataset, **values) for spec, values in zip(specs, checked, strict=True) if is_wanted(spec)]

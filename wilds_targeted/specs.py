@@ -16,13 +16,13 @@ from wilds_targeted.errors import ParameterError, PluginError, closest
 if TYPE_CHECKING:
     from torch import nn
 
-    from wilds_targeted.augmentation import Augmentation
+    from wilds_targeted.augmentation import Augmentation, BatchAugmentation
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Kind(enum.StrEnum):
-    """The paper's three kinds of augmentation (section 3)."""
+    """The paper's three kinds of augmentation (section 3), and one that is none."""
 
     GENERIC = "generic"
     """Varies noise features only; leaves what depends on the domain as it is."""
@@ -30,6 +30,8 @@ class Kind(enum.StrEnum):
     """Randomizes robust and spurious domain-dependent features alike."""
     TARGETED = "targeted"
     """Randomizes the spurious domain-dependent features and preserves the robust ones."""
+    DIAGNOSTIC = "diagnostic"
+    """Takes features out, to see how far a model leans on them; it varies nothing."""
 
 
 class Level(enum.StrEnum):
@@ -134,19 +136,21 @@ class TransformSpec:
 
     Args:
         name: The word for ``--transform`` and ``--additional_train_transform``.
-        build: ``build(dataset, **parameters)`` returns the `Augmentation`; ``dataset`` is the full `WILDSDataset`.
-        kind: Generic, domain-invariant or targeted.
+        build: ``build(dataset, **parameters)`` returns the `Augmentation`, or the `BatchAugmentation` for that level;
+            ``dataset`` is the full `WILDSDataset`.
+        kind: Generic, domain-invariant or targeted; or diagnostic.
         randomizes: The features that it randomizes, in words.
         preserves: The features that it preserves, in words.
         summary: One sentence.
         datasets: The data sets that it serves; empty for any.
-        level: Whether a call sees an example or a batch.
+        level: Whether a call sees an example or a batch; batches are mixed around ERM only.
         parameters: What may be set with ``--transform_kwargs``.
         paper: Where in the paper (or in which publication) it stands.
+        in_evaluation: Whether it applies in evaluation, too, to every example and without the flip: a diagnostic.
     """
 
     name: str
-    build: Callable[..., Augmentation]
+    build: Callable[..., Augmentation | BatchAugmentation]
     kind: Kind
     randomizes: str
     preserves: str
@@ -155,6 +159,7 @@ class TransformSpec:
     level: Level = Level.EXAMPLE
     parameters: tuple[Parameter, ...] = ()
     paper: str = ""
+    in_evaluation: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, Kind) or not isinstance(self.level, Level):

@@ -21,9 +21,11 @@ import torch
 from PIL import Image
 
 from wilds_targeted import api
+from wilds_targeted.augmentation import Mixed
 from wilds_targeted.errors import DataError
-from wilds_targeted.example import load_example
+from wilds_targeted.example import Batch, load_example
 from wilds_targeted.miniatures import MINIATURES
+from wilds_targeted.mixing import Mixer
 from wilds_targeted.pipeline import Pipeline, build_pipeline, image_base
 from wilds_targeted.registry import Shelf, get_registry
 from wilds_targeted.runner.data import load_data
@@ -41,10 +43,14 @@ LOADER_SIZE = (32, 32)
 
 def write_small(name: str, root_dir: str | Path) -> None:
     """Write the smallest miniature of that data set."""
+    from wilds_targeted.miniatures.camelyon17 import write_camelyon17
     from wilds_targeted.miniatures.iwildcam import write_iwildcam
 
     if name not in MINIATURES:
         raise DataError(f"there is no miniature of {name!r}; there is one of {', '.join(MINIATURES)}.")
+    if name == "camelyon17":
+        write_camelyon17(root_dir, train_patches=40, id_val_patches=8, val_patches=20, test_patches=20, progress=False)
+        return
     write_iwildcam(
         root_dir,
         train_cameras=12,
@@ -78,7 +84,7 @@ def check_registered(dataset: Any, distribution: str | None = None) -> list[str]
     checked = []
     for name, spec in registry.transforms.items():
         wanted = distribution in (None, registry.transforms.plugin_of[name].distribution)
-        if wanted and spec.level is Level.EXAMPLE and spec.serves(dataset.dataset_name):
+        if wanted and spec.serves(dataset.dataset_name):
             check_transform(spec, dataset)
             checked.append(name)
     checks: list[tuple[Shelf[Any], Callable[[Any], None]]] = [
@@ -96,21 +102,28 @@ def check_registered(dataset: Any, distribution: str | None = None) -> list[str]
 
 
 def check_transform(spec: TransformSpec, dataset: Any) -> None:
-    """A transform's contract, on examples of the training split.
+    """A transform's contract, on examples (or a batch) of the training split.
 
     It says what it does; builds with its defaults; keeps the type, size and mode of ``x`` and leaves ``x`` itself
-    alone; repeats with the same seed and differs with another; changes nothing with probability 0; survives the way
-    to a loader's worker; and leaves evaluation untouched.
+    alone; repeats with the same seed and differs with another (a diagnostic never differs); changes nothing with
+    probability 0; survives the way to a loader's worker; and leaves evaluation untouched (a diagnostic does not).
     """
     assert spec.randomizes, f"{spec.name}: say what it randomizes"
     assert spec.preserves, f"{spec.name}: say what it preserves"
+    if spec.level is Level.BATCH:
+        _check_mixing(spec.name, dataset)
+        return
     pipeline = build_pipeline([spec.name], dataset, base=None)
     pipeline.flip = False  # the flip is ours, and would hide an augmentation that draws nothing
     rows = _training_rows(dataset)
     first = _draws(pipeline, dataset, rows, seed=0)
     _check_form(spec.name, pipeline, dataset, rows)
     assert _same(first, _draws(pipeline, dataset, rows, seed=0)), f"{spec.name}: the same seed must repeat"
-    assert not _same(first, _draws(pipeline, dataset, rows, seed=1)), f"{spec.name}: another seed must differ"
+    repeats = _same(first, _draws(pipeline, dataset, rows, seed=1))
+    if spec.in_evaluation:
+        assert repeats, f"{spec.name}: evaluation must not depend on a seed"
+    else:
+        assert not repeats, f"{spec.name}: another seed must differ"
     try:
         copied = pickle.loads(pickle.dumps(pipeline))
     except Exception as error:
@@ -119,7 +132,41 @@ def check_transform(spec: TransformSpec, dataset: Any) -> None:
     never = Pipeline(pipeline.augmentations, p=0.0)
     plain = [np.asarray(dataset[row][0]) for row in rows]
     assert _same(plain, _draws(never, dataset, rows, seed=0)), f"{spec.name}: probability 0 must change nothing"
-    _check_loaders(spec.name, pipeline, dataset)
+    _check_loaders(spec, pipeline, dataset)
+
+
+def _check_mixing(name: str, dataset: Any) -> None:
+    """Batches: ``x`` keeps its form, partners are in the batch, shares are shares, seeds do what they promise."""
+    rows = _training_rows(dataset)
+    base = image_base(dataset, LOADER_SIZE)
+    examples = [load_example(dataset, row) for row in rows]
+    batch = Batch(
+        torch.stack([base(each.x) for each in examples]),
+        torch.as_tensor(np.array([int(each.y) for each in examples])),
+        torch.stack([each.metadata for each in examples]),
+    )
+    before = batch.x.clone()
+    mixer = api.build_batch_transform(name, dataset)
+    first, again, other = (_mixed(mixer, batch, seed) for seed in (0, 0, 1))
+    assert torch.equal(batch.x, before), f"{name}: the batch's own x was written to"
+    assert (first.x.shape, first.x.dtype) == (before.shape, before.dtype), f"{name}: x must keep its form"
+    assert first.partner.shape == (len(rows),), (
+        f"{name}: one partner for each example"
+    )
+    assert bool(((first.partner >= 0) & (first.partner < len(rows))).all()), f"{name}: partners are of the batch"
+    assert 0 <= first.share <= 1, f"{name}: the share of a label is from 0 to 1, got {first.share}"
+    assert torch.equal(first.x, again.x), f"{name}: the same seed must repeat"
+    assert not torch.equal(first.x, other.x), f"{name}: another seed must differ"
+    never = api.build_batch_transform(name, dataset, p=0.0)
+    assert never(batch) is None, f"{name}: probability 0 must change nothing"
+
+
+def _mixed(mixer: Mixer, batch: Batch, seed: int) -> Mixed:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        mixed = mixer(batch)
+    assert mixed is not None, "probability 1 must mix every batch"
+    return mixed
 
 
 def _check_form(name: str, pipeline: Pipeline, dataset: Any, rows: list[int]) -> None:
@@ -135,7 +182,7 @@ def _check_form(name: str, pipeline: Pipeline, dataset: Any, rows: list[int]) ->
         assert np.array_equal(before, np.asarray(x)), f"{name}: the example's own x was written to"
 
 
-def _check_loaders(name: str, pipeline: Pipeline, dataset: Any) -> None:
+def _check_loaders(spec: TransformSpec, pipeline: Pipeline, dataset: Any) -> None:
     """Through WILDS's own loaders: a worker for training, and evaluation with the base steps only."""
     from wilds.common.data_loaders import get_eval_loader, get_train_loader
 
@@ -145,12 +192,17 @@ def _check_loaders(name: str, pipeline: Pipeline, dataset: Any) -> None:
     loader = get_train_loader("standard", subset, batch_size=4, num_workers=1)
     with torch.random.fork_rng(devices=[]):
         x, y, metadata = next(iter(loader))
+    name = spec.name
     assert (len(x), len(y), len(metadata)) == (4, 4, 4), f"{name}: a batch of 4 came out as {len(x)}"
     evaluation = api.build_transform(name, dataset, is_training=False, target_resolution=LOADER_SIZE)
     held_out = api.get_subset(dataset, "val", transform=evaluation)
     evaluated, _, _ = next(iter(get_eval_loader("standard", held_out, batch_size=4)))
-    plain = torch.stack([base(dataset[int(row)][0]) for row in held_out.indices[:4]])
-    assert torch.equal(evaluated, plain), f"{name}: evaluation must get the base steps only"
+    rows = [int(row) for row in held_out.indices[:4]]
+    if spec.in_evaluation:
+        expected = [base(pipeline.augment(load_example(dataset, row))) for row in rows]
+    else:
+        expected = [base(dataset[row][0]) for row in rows]
+    assert torch.equal(evaluated, torch.stack(expected)), f"{name}: evaluation must get the base steps only"
 
 
 def check_model(spec: ModelSpec, shape: tuple[int, ...] = (3, 64, 64)) -> None:

@@ -12,7 +12,8 @@ from PIL import Image
 
 import wilds_targeted
 from wilds_targeted import Example, Kind
-from wilds_targeted.augmentations.rand_augment import CUTOUT_FILL, POOL, Drawn, RandAugment, cutout_box
+from wilds_targeted.augmentations.cutout import CUTOUT_FILL
+from wilds_targeted.augmentations.rand_augment import POOL, Drawn, RandAugment
 from wilds_targeted.errors import DataError, ParameterError
 from wilds_targeted.registry import get_registry
 
@@ -112,23 +113,6 @@ def test_operations_follow_one_another() -> None:
     result = RandAugment(3).apply(example(grey(ROW)), drawn)
     # halved: 0 25 50 100; moved: 25 50 100 0; from 60 on inverted: 25 50 155 0
     assert np.asarray(result)[0, :, 0].tolist() == [25, 50, 155, 0]
-
-
-@pytest.mark.parametrize(
-    ("side", "centre", "box"),
-    [
-        (4, (5, 3), (3, 1, 7, 5)),
-        (4, (0, 0), (0, 0, 2, 2)),
-        (4, (10, 6), (8, 4, 10, 6)),
-        (4, (9, 3), (7, 1, 10, 5)),
-        (0, (5, 3), (5, 3, 5, 3)),
-        (0.4, (5.2, 3.2), (5, 3, 5, 3)),
-    ],
-)
-def test_the_square_is_clipped_on_every_side(
-    side: float, centre: tuple[float, float], box: tuple[int, int, int, int]
-) -> None:
-    assert cutout_box((10, 6), side, centre) == box
 
 
 def test_the_square_is_filled_after_the_operations() -> None:

@@ -218,7 +218,14 @@ def test_the_command(demo: FakeDemo, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ["--out", "somewhere", "--world", "3", "--seeds", "4,5", "--jobs", "7", "--quick"]
     finished = CliRunner().invoke(command, arguments)
     assert finished.exit_code == 0, finished.output
-    assert asked == {"folder": Path("somewhere"), "world": 3, "seeds": (4, 5), "jobs": 7, "quick": True}
+    assert asked == {
+        "folder": Path("somewhere"),
+        "dataset": "iwildcam",
+        "world": 3,
+        "seeds": (4, 5),
+        "jobs": 7,
+        "quick": True,
+    }
     assert "Copy-Paste (Same Y)           targeted           39.5 (0.5)    19.5 (0.5)" in finished.output
     assert f"The page: {demo.out / 'index.html'}" in finished.output
     wrong = CliRunner().invoke(command, ["--seeds", "one"])

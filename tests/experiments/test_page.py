@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from wilds_targeted.api import get_dataset
 from wilds_targeted.experiments.demo import Outcome
 from wilds_targeted.experiments.figure import scatter
 from wilds_targeted.experiments.page import commands, render_page
@@ -157,27 +158,28 @@ def test_hostile_text_stays_text() -> None:
     assert "script" not in reader.tags
     assert "onload" not in {name for name, _ in reader.attributes}
     assert hostile in reader.text
-    assert "script" not in scatter(made.rows), "the plot's letters are outlines"
+    assert "script" not in scatter(made.rows, "macro F1"), "the plot's letters are outlines"
 
 
 def test_the_plot_is_an_element_that_repeats() -> None:
     rows = outcome().rows
-    svg = scatter(rows)
-    assert svg == scatter(rows)
+    svg = scatter(rows, "macro F1")
+    assert svg == scatter(rows, "macro F1")
     root = ElementTree.fromstring(svg)
     assert root.tag.endswith("svg")
     assert "viewBox" in root.attrib
     assert {"width", "height"}.isdisjoint(root.attrib)
     assert "<metadata" not in svg
-    one = scatter(outcome(seeds=(0,)).rows)
+    one = scatter(outcome(seeds=(0,)).rows, "macro F1")
     assert len(one) < len(svg), "no error bars and no single runs beside the mean"
 
 
 def test_samples_show_what_the_registered_methods_do(miniature: Path) -> None:
     methods = load_plan().methods
-    drawn = draw_samples("iwildcam", miniature, methods, rows=2, draws=2)
+    dataset = get_dataset("iwildcam", root_dir=miniature)
+    drawn = draw_samples(dataset, methods, rows=2, draws=2)
     assert drawn.titles == tuple(method.title for method in methods[1:])
-    assert drawn == draw_samples("iwildcam", miniature, methods, rows=2, draws=2)
+    assert drawn == draw_samples(dataset, methods, rows=2, draws=2)
     for example in drawn.examples:
         addresses = [example.original, *(draw for draws in example.draws for draw in draws)]
         assert len(addresses) == 7
@@ -188,4 +190,4 @@ def test_samples_show_what_the_registered_methods_do(miniature: Path) -> None:
 @pytest.mark.parametrize("low", [0.0, 0.98])
 def test_the_plot_takes_scores_at_the_ends(low: float) -> None:
     row = Row("a", "image_base", "—", (Score(0, 0, low, low, low), Score(1, 0, low, low + 0.02, low)))
-    assert scatter([row]).startswith("<svg")
+    assert scatter([row], "macro F1").startswith("<svg")

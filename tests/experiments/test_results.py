@@ -24,13 +24,13 @@ def test_the_best_validation_epoch_is_reported(tmp_path: Path) -> None:
         ["0,0.5,0.61,x", "1,0.5,0.62,x", "2,0.5,0.63,x"],
         ["0,0.5,0.41,x", "1,0.5,0.42,x", "2,0.5,0.99,x"],
     )
-    assert read_scores(tmp_path, seed=7) == Score(7, 1, 0.30, 0.62, 0.42)
+    assert read_scores(tmp_path, 7, "F1-macro_all", "id_test") == Score(7, 1, 0.30, 0.62, 0.42)
 
 
 def test_of_ties_the_first_epoch_counts_as_in_wilds(tmp_path: Path) -> None:
     rows = ["0,0.5,0.2,x", "1,0.5,0.4,x", "2,0.5,0.4,x"]
     write(tmp_path, rows, rows, ["0,0.5,0.1,x", "1,0.5,0.2,x", "2,0.5,0.3,x"])
-    assert read_scores(tmp_path, seed=0).epoch == 1
+    assert read_scores(tmp_path, 0, "F1-macro_all", "id_test").epoch == 1
 
 
 def test_a_repeated_epoch_counts_as_it_was_last(tmp_path: Path) -> None:
@@ -40,22 +40,22 @@ def test_a_repeated_epoch_counts_as_it_was_last(tmp_path: Path) -> None:
         ["0,0.5,0.1,x", "1,0.5,0.2,x", "1,0.5,0.5,x", "2,0.5,0.1,x"],
         ["0,0.5,0.1,x", "1,0.5,0.2,x", "1,0.5,0.6,x", "2,0.5,0.1,x"],
     )
-    assert read_scores(tmp_path, seed=0) == Score(0, 1, 0.3, 0.5, 0.6)
+    assert read_scores(tmp_path, 0, "F1-macro_all", "id_test") == Score(0, 1, 0.3, 0.5, 0.6)
 
 
 def test_unfinished_and_broken_files(tmp_path: Path) -> None:
     one = ["0,0.5,0.2,x"]
     with pytest.raises(OSError, match=r"val_eval\.csv"):
-        read_scores(tmp_path, seed=0)
+        read_scores(tmp_path, 0, "F1-macro_all", "id_test")
     with pytest.raises(DataError, match="no epoch has a score"):
-        read_scores(write(tmp_path, [*one, "1,0.5,0.3,x"], one, one), seed=0)
+        read_scores(write(tmp_path, [*one, "1,0.5,0.3,x"], one, one), 0, "F1-macro_all", "id_test")
     with pytest.raises(DataError, match="no epoch has a score"):
-        read_scores(write(tmp_path, [], [], []), seed=0)
+        read_scores(write(tmp_path, [], [], []), 0, "F1-macro_all", "id_test")
     with pytest.raises(DataError, match=r"id_test_eval\.csv: columns 'epoch' and 'F1-macro_all'"):
-        read_scores(write(tmp_path, one, ["0,0.5,half,x"], one), seed=0)
+        read_scores(write(tmp_path, one, ["0,0.5,half,x"], one), 0, "F1-macro_all", "id_test")
     (tmp_path / "val_eval.csv").write_text("epoch,acc_avg\n0,0.5\n")
     with pytest.raises(DataError, match=r"val_eval\.csv: columns"):
-        read_scores(tmp_path, seed=0)
+        read_scores(tmp_path, 0, "F1-macro_all", "id_test")
 
 
 def test_standard_errors_by_hand() -> None:
@@ -78,7 +78,7 @@ def test_the_table() -> None:
         row("Plain", "—", (0.5, 0.08), (0.7, 0.1)),
         row("A longer title", "generic", (0.5, 0.4)),
     ]
-    assert table(rows).splitlines() == [
+    assert table(rows, "macro F1").splitlines() == [
         "method          kind     ID macro F1  OOD macro F1",
         "Plain           —        60.0 (10.0)     9.0 (1.0)",
         "A longer title  generic     50.0 (—)      40.0 (—)",

@@ -17,7 +17,7 @@ from PIL import Image
 
 from wilds_targeted.annotations.build import BOX_STEPS
 from wilds_targeted.errors import AnnotationError
-from wilds_targeted.foreground import Foreground
+from wilds_targeted.foreground import Box, Foreground
 
 _SINGLE_CHANNEL = ("L", "P", "1", "I;16", "I")
 _UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, Image.DecompressionBombError)
@@ -84,15 +84,25 @@ def boxes_mask(boxes: NDArray[np.floating[Any]], size: tuple[int, int]) -> Foreg
         boxes: x, y, width and height relative to the image, one row each, as `AnnotationTable.boxes` gives them.
         size: Width and height of the image.
     """
+    filled = np.zeros((size[1], size[0]), np.uint8)
+    for left, top, right, bottom in pixel_boxes(boxes, size):
+        filled[top:bottom, left:right] = 255
+    return Foreground.of(Image.fromarray(filled))
+
+
+def pixel_boxes(boxes: NDArray[np.floating[Any]], size: tuple[int, int]) -> list[Box]:
+    """The boxes in whole pixels: every pixel that a box touches, and at least one.
+
+    Args:
+        boxes: x, y, width and height relative to the image, one row each, as `AnnotationTable.boxes` gives them.
+        size: Width and height of the image.
+    """
     # A box's edge between two pixels must not touch the next one only because the table rounds to 1/65535.
     rounding = 1 / BOX_STEPS
     extent = np.array(size)
     first = np.floor((boxes[:, :2] + rounding) * extent).astype(int).clip(0, extent - 1)
     beyond = np.ceil((boxes[:, :2] + boxes[:, 2:] - rounding) * extent).astype(int).clip(first + 1, extent)
-    filled = np.zeros((size[1], size[0]), np.uint8)
-    for (left, top), (right, bottom) in zip(first, beyond, strict=True):
-        filled[top:bottom, left:right] = 255
-    return Foreground.of(Image.fromarray(filled))
+    return [(left, top, right, bottom) for left, top, right, bottom in np.hstack([first, beyond]).tolist()]
 
 
 def _read(path: Path) -> Image.Image:

@@ -10,17 +10,10 @@ import numpy as np
 from PIL import Image, ImageEnhance, ImageOps
 
 from wilds_targeted.augmentation import Augmentation
-from wilds_targeted.errors import DataError
+from wilds_targeted.augmentations.cutout import CUTOUT_FILL, draw_place, draw_side
+from wilds_targeted.augmentations.pictures import demand_picture, in_mode_of
 from wilds_targeted.example import Example
-
-Box = tuple[int, int, int, int]
-"""Left, top, right, bottom; the last two are the first column and row outside."""
-
-LARGEST_CUTOUT = 0.5
-"""The longest side of the square that is cut out, as a share of the image's width."""
-
-CUTOUT_FILL = (125, 123, 114)
-"""The grey that FixMatch fills it with, about the mean colour of photographs."""
+from wilds_targeted.foreground import Box
 
 
 @dataclass(frozen=True)
@@ -136,14 +129,10 @@ class RandAugment(Augmentation):
 
     def draw(self, example: Example, rng: np.random.Generator) -> Drawn:
         """The operations, their strengths, and the box to cut out."""
-        if not isinstance(example.x, Image.Image):
-            raise DataError(f"randaugment works on PIL images; this data set gives a {type(example.x).__name__}.")
+        size = demand_picture(example, "randaugment").size
         names = tuple(_NAMES[number] for number in rng.integers(len(_NAMES), size=self.k))
         strengths = tuple(float(rng.uniform(POOL[name].low, POOL[name].high)) for name in names)
-        width, height = example.x.size
-        side = rng.uniform(0, LARGEST_CUTOUT) * width
-        centre = (rng.uniform(0, width), rng.uniform(0, height))
-        return Drawn(names, strengths, cutout_box((width, height), side, centre))
+        return Drawn(names, strengths, draw_place(size, draw_side(size, rng), rng))
 
     def apply(self, example: Example, drawn: Drawn) -> Image.Image:
         """The image after the operations and the cut, in its own mode."""
@@ -152,17 +141,4 @@ class RandAugment(Augmentation):
         for name, strength in zip(drawn.operations, drawn.strengths, strict=True):
             image = POOL[name].function(image, strength)
         image.paste(CUTOUT_FILL, drawn.cutout)
-        return image if original.mode == "RGB" else image.convert(original.mode)
-
-
-def cutout_box(size: tuple[int, int], side: float, centre: tuple[float, float]) -> Box:
-    """The square with that side and centre, in whole pixels, as far as it lies within an image of that size.
-
-    >>> cutout_box((100, 50), side=20, centre=(95, 25))
-    (85, 15, 100, 35)
-    """
-    width, height = size
-    x, y = centre
-    left, right = (min(max(round(x + half), 0), width) for half in (-side / 2, side / 2))
-    top, bottom = (min(max(round(y + half), 0), height) for half in (-side / 2, side / 2))
-    return left, top, right, bottom
+        return in_mode_of(original, image)

@@ -120,14 +120,16 @@ def extend_transforms(module: ModuleType) -> None:
         is_training: bool,
         additional_transform_name: str | None = None,
     ) -> Any:
-        from wilds_targeted.pipeline import build_pipeline
+        from wilds_targeted.pipeline import build_evaluation, build_pipeline
 
         chosen = chosen_transforms(transform_name, additional_transform_name, get_registry())
         base_name = _default_transform(config.dataset) if transform_name in chosen else transform_name
         additional = None if additional_transform_name in chosen else additional_transform_name
         base = original(base_name, config, dataset, is_training, additional)
-        if not chosen or not is_training:
+        if not chosen:
             return base
+        if not is_training:
+            return build_evaluation(chosen, dataset, base, config.transform_kwargs)
         return build_pipeline(chosen, dataset, base, config.transform_p, config.transform_kwargs)
 
     module.initialize_transform = initialize_transform  # type: ignore[attr-defined]
@@ -156,14 +158,17 @@ def extend_models(module: ModuleType) -> None:
 
 
 def extend_algorithms(module: ModuleType) -> None:
-    """`algorithms.initializer`: registered algorithms."""
+    """`algorithms.initializer`: registered algorithms, and ERM on mixed batches."""
     original = module.initialize_algorithm
 
     @wraps(original)
     def initialize_algorithm(config: Any, datasets: Any, train_grouper: Any, unlabeled_dataset: Any = None) -> Any:
+        from wilds_targeted.mixing import mix_as_configured
+
         spec = _registered(get_registry().algorithms, config.algorithm, "algorithms")
         if spec is None:
-            return original(config, datasets, train_grouper, unlabeled_dataset)
+            algorithm = original(config, datasets, train_grouper, unlabeled_dataset)
+            return mix_as_configured(algorithm, config, datasets["train"]["dataset"].dataset)
         train = datasets["train"]
         d_out = module.infer_d_out(train["dataset"], config)
         steps_an_epoch = math.ceil(len(train["loader"]) / config.gradient_accumulation_steps)

@@ -2,9 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
+
+Command = Callable[..., Any]
+
+
+def _shared_options(function: Command) -> Command:
+    """The options that every miniature has."""
+    root_dir = click.option(
+        "--root-dir",
+        "--root_dir",
+        required=True,
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Folder to write into; give it to WILDS as --root_dir.",
+    )
+    seed = click.option("--seed", default=0, show_default=True, help="Which world.")
+    overwrite = click.option(
+        "--overwrite", is_flag=True, help="Replace a miniature that is there (never anything else)."
+    )
+    return root_dir(seed(overwrite(function)))
+
+
+def _report(name: str, root_dir: Path, folder: Path, images: Mapping[str, int], transform: str) -> None:
+    """Say what was written, split by split, and how to look at it."""
+    import shlex
+
+    click.echo(f"Wrote {sum(images.values())} images to {folder}:")
+    click.echo("  " + ", ".join(f"{split} {count}" for split, count in images.items()))
+    click.echo("Look at it:")
+    click.echo(
+        f"  wilds-targeted preview --dataset {name} --root_dir {shlex.quote(str(root_dir))} "
+        f"--transform {transform} --out preview.png"
+    )
 
 
 @click.group("miniature")
@@ -13,18 +46,12 @@ def command() -> None:
 
     \b
     wilds-targeted miniature iwildcam --root_dir data
+    wilds-targeted miniature camelyon17 --root_dir data
     """
 
 
 @command.command("iwildcam")
-@click.option(
-    "--root-dir",
-    "--root_dir",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder to write into; give it to WILDS as --root_dir.",
-)
-@click.option("--seed", default=0, show_default=True, help="Which world.")
+@_shared_options
 @click.option("--train-cameras", "--train_cameras", default=12, show_default=True, help="For train, id_val, id_test.")
 @click.option("--val-cameras", "--val_cameras", default=24, show_default=True, help="Other cameras, for val.")
 @click.option("--test-cameras", "--test_cameras", default=30, show_default=True, help="Other cameras, for test.")
@@ -39,7 +66,6 @@ def command() -> None:
     help="Of each camera for val and test.",
 )
 @click.option("--size", type=(int, int), default=(96, 72), show_default=True, help="Width and height in pixels.")
-@click.option("--overwrite", is_flag=True, help="Replace a miniature that is there (never anything else).")
 def iwildcam(
     root_dir: Path,
     seed: int,
@@ -57,7 +83,6 @@ def iwildcam(
     frequent species of its own.
     """
     import csv
-    import shlex
     from collections import Counter
 
     from wilds_targeted.miniatures.iwildcam import write_iwildcam
@@ -77,10 +102,51 @@ def iwildcam(
     )
     with (folder / "metadata.csv").open(newline="", encoding="utf-8") as file:
         images = Counter(row["split"] for row in csv.DictReader(file))
-    click.echo(f"Wrote {images.total()} images to {folder}:")
-    click.echo("  " + ", ".join(f"{split} {images[split]}" for split in ("train", "id_val", "id_test", "val", "test")))
-    click.echo("Look at it:")
-    click.echo(
-        f"  wilds-targeted preview --dataset iwildcam --root_dir {shlex.quote(str(root_dir))} "
-        "--transform copypaste_samey --out preview.png"
+    splits = ("train", "id_val", "id_test", "val", "test")
+    _report("iwildcam", root_dir, folder, {split: images[split] for split in splits}, "copypaste_samey")
+
+
+@command.command("camelyon17")
+@_shared_options
+@click.option(
+    "--train-patches", "--train_patches", default=800, show_default=True, help="Of each of three training hospitals."
+)
+@click.option(
+    "--id-val-patches", "--id_val_patches", default=160, show_default=True, help="More of each training hospital."
+)
+@click.option("--val-patches", "--val_patches", default=800, show_default=True, help="Of the hospital for val.")
+@click.option("--test-patches", "--test_patches", default=1000, show_default=True, help="Of the hospital for test.")
+def camelyon17(
+    root_dir: Path,
+    seed: int,
+    train_patches: int,
+    id_val_patches: int,
+    val_patches: int,
+    test_patches: int,
+    overwrite: bool,
+) -> None:
+    """Patches of stained lymph nodes from five hospitals, half of them tumour.
+
+    Every hospital has its own stain, which leans on the label where models train, and its own shares of the three
+    stages, which decide what nuclei and their arrangement mean.
+    """
+    from wilds_targeted.miniatures._hospitals import TRAIN_CENTERS
+    from wilds_targeted.miniatures.camelyon17 import write_camelyon17
+
+    folder = write_camelyon17(
+        root_dir,
+        seed=seed,
+        train_patches=train_patches,
+        id_val_patches=id_val_patches,
+        val_patches=val_patches,
+        test_patches=test_patches,
+        overwrite=overwrite,
     )
+    hospitals = len(TRAIN_CENTERS)
+    images = {
+        "train": hospitals * train_patches,
+        "id_val": hospitals * id_val_patches,
+        "val": val_patches,
+        "test": test_patches,
+    }
+    _report("camelyon17", root_dir, folder, images, "stain_color_jitter")

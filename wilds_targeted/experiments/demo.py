@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shlex
 import sys
@@ -15,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from wilds_targeted import __version__
 from wilds_targeted.errors import ConfigError, DataError
 from wilds_targeted.experiments import warm
-from wilds_targeted.experiments.plan import DATA_FOLDER, Plan, Run, load_plan
+from wilds_targeted.experiments.plan import DATA_FOLDER, DEFAULT_DATASET, Plan, Run, load_plan
 from wilds_targeted.experiments.processes import Job, core_count, run_jobs
 from wilds_targeted.experiments.progress import Progress
-from wilds_targeted.experiments.results import NO_VALUE, Row, read_scores
+from wilds_targeted.experiments.results import NO_VALUE, Row, Score, read_scores
 from wilds_targeted.files import written_whole
 from wilds_targeted.runner.progress import duration
 
@@ -62,6 +61,7 @@ class Outcome:
 def run_demo(
     folder: str | Path,
     *,
+    dataset: str = DEFAULT_DATASET,
     world: int = 0,
     seeds: Sequence[int] | None = None,
     quick: bool = False,
@@ -75,16 +75,17 @@ def run_demo(
 
     Args:
         folder: Takes ``data/``, ``runs/`` and ``index.html``.
+        dataset: Of which miniature.
         world: The seed of the miniature's generator.
         seeds: Of the training runs; the plan's own by default.
         quick: One seed and fewer epochs.
         jobs: How many runs at a time; as many as cores by default.
-        plan: Another plan than ``demo.toml`` has; `world`, `seeds` and `quick` then do not count.
+        plan: Another plan than the files of ``demos/``; `dataset`, `world`, `seeds` and `quick` then do not count.
         command: From what follows ``wilds-targeted`` to the command that does it.
     """
     started = time.monotonic()
     folder = Path(folder)
-    plan = plan or load_plan(world=world, seeds=seeds, quick=quick)
+    plan = plan or load_plan(dataset, world=world, seeds=seeds, quick=quick)
     runs = plan.runs
     claim(folder, plan)
     at_a_time = min(jobs or core_count(), len(runs))
@@ -95,26 +96,29 @@ def run_demo(
     # Imported now, and drawn before the long part: what is wrong with them is told at once.
     from wilds_targeted.experiments.page import render_page
 
-    samples = _draw_samples(folder, plan)
+    samples, images = look_at_data(folder, plan)
     earlier = train(folder, plan, at_a_time, command)
     rows = collect(folder, plan)
     outcome = Outcome(plan, rows, folder / PAGE_FILE, time.monotonic() - started, at_a_time, earlier)
-    text = render_page(outcome, samples, count_images(folder, plan))
+    text = render_page(outcome, samples, images)
     with written_whole(outcome.page) as arriving:
         arriving.write_text(text, encoding="utf-8")
     return outcome
 
 
-def _draw_samples(folder: Path, plan: Plan) -> Samples:
+def look_at_data(folder: Path, plan: Plan) -> tuple[Samples, dict[str, tuple[int, int]]]:
+    """Sample pictures, and for each split how many domains and images it has."""
     if warm.is_available():
-        return warm.call(_draw_samples_here, folder, plan)
-    return _draw_samples_here(folder, plan)
+        return warm.call(_look_at_data_here, folder, plan)
+    return _look_at_data_here(folder, plan)
 
 
-def _draw_samples_here(folder: Path, plan: Plan) -> Samples:
-    from wilds_targeted.experiments.samples import draw_samples
+def _look_at_data_here(folder: Path, plan: Plan) -> tuple[Samples, dict[str, tuple[int, int]]]:
+    from wilds_targeted.api import get_dataset
+    from wilds_targeted.experiments.samples import count_images, draw_samples
 
-    return draw_samples(plan.dataset, folder / DATA_FOLDER, plan.methods)
+    dataset = get_dataset(plan.dataset, root_dir=folder / DATA_FOLDER)
+    return draw_samples(dataset, plan.methods), count_images(dataset)
 
 
 def claim(folder: Path, plan: Plan) -> None:
@@ -178,7 +182,7 @@ def train(folder: Path, plan: Plan, at_a_time: int, command: Command) -> int:
 
         def finished(job: Job, seconds: float) -> None:
             run = jobs[job]
-            read_scores(folder / run.log_dir, run.seed)  # a run without results is no finished one
+            scores_of(folder, plan, run)  # a run without results is no finished one
             with written_whole(folder / run.log_dir / FINISHED_FILE) as arriving:
                 arriving.write_text(json.dumps({"seconds": round(seconds, 1)}) + "\n", encoding="utf-8")
             count()
@@ -217,23 +221,15 @@ def collect(folder: Path, plan: Plan) -> tuple[Row, ...]:
     registered = get_registry().transforms
     rows = []
     for method in plan.methods:
-        scores = [read_scores(folder / run.log_dir, run.seed) for run in plan.runs if run.method == method]
+        scores = [scores_of(folder, plan, run) for run in plan.runs if run.method == method]
         kind = registered[method.transform].kind.value if method.transform in registered else NO_VALUE
         rows.append(Row(method.title, method.transform, kind, tuple(scores)))
     return tuple(rows)
 
 
-def count_images(folder: Path, plan: Plan) -> dict[str, tuple[int, int]]:
-    """For each split, how many cameras and how many images."""
-    path = _metadata_file(folder, plan)
-    assert path is not None
-    cameras: dict[str, set[str]] = {}
-    images: dict[str, int] = {}
-    with path.open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            cameras.setdefault(row["split"], set()).add(row["location_remapped"])
-            images[row["split"]] = images.get(row["split"], 0) + 1
-    return {split: (len(cameras[split]), images[split]) for split in ("train", "id_val", "id_test", "val", "test")}
+def scores_of(folder: Path, plan: Plan, run: Run) -> Score:
+    """The scores of a finished run."""
+    return read_scores(folder / run.log_dir, run.seed, plan.benchmark.metric, plan.benchmark.in_domain)
 
 
 def _metadata_file(folder: Path, plan: Plan) -> Path | None:

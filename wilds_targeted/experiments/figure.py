@@ -42,8 +42,12 @@ def color_of(position: int) -> str:
     return STYLES[position % len(STYLES)][0]
 
 
-def scatter(rows: Sequence[Row]) -> str:
+def scatter(rows: Sequence[Row], metric_title: str) -> str:
     """One faint marker for each run, a bold one with standard errors for each method's mean, and the line ID = OOD.
+
+    Args:
+        rows: The methods.
+        metric_title: What was measured, for the axes.
 
     Returns:
         An ``<svg>`` element, the same for the same rows.
@@ -60,8 +64,8 @@ def scatter(rows: Sequence[Row]) -> str:
             xlim=(low, high),
             ylim=(low, high),
             aspect="equal",
-            xlabel="in-domain (ID) macro F1, per cent",
-            ylabel="out-of-domain (OOD) macro F1, per cent",
+            xlabel=f"in-domain (ID) {metric_title}, per cent",
+            ylabel=f"out-of-domain (OOD) {metric_title}, per cent",
         )
         every = 5 if high - low <= 50 else 10
         axes.xaxis.set_major_locator(MultipleLocator(every))

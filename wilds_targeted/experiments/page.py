@@ -25,14 +25,6 @@ if TYPE_CHECKING:
     from wilds_targeted.experiments.plan import Plan
     from wilds_targeted.experiments.samples import Samples
 
-SPLITS = (
-    ("train", "training"),
-    ("id_val", "in-domain validation, not used"),
-    ("id_test", "in-domain test"),
-    ("val", "out-of-domain validation"),
-    ("test", "out-of-domain test"),
-)
-
 
 @dataclass(frozen=True)
 class Described:
@@ -50,19 +42,21 @@ def render_page(outcome: Outcome, samples: Samples, images: Mapping[str, tuple[i
     Args:
         outcome: What was run and found.
         samples: Pictures before and after.
-        images: For each split, how many cameras and images.
+        images: For each split, how many domains and images.
     """
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
     template = environment.from_string(resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
     return template.render(
         plan=outcome.plan,
         rows=outcome.rows,
         samples=samples,
         images=images,
-        splits=SPLITS,
+        splits=describe_splits(outcome.plan.benchmark.in_domain, images),
         methods=describe_methods(outcome.rows),
-        plot=Markup(scatter(outcome.rows)),  # ours, with all texts as outlines
-        plot_description=describe_plot(outcome.rows),
+        plot=Markup(scatter(outcome.rows, outcome.plan.benchmark.metric_title)),  # ours, with all texts as outlines
+        plot_description=describe_plot(outcome.rows, outcome.plan.benchmark.metric_title),
+        has_flip=get_registry().datasets[outcome.plan.dataset].flip,
         color_of=color_of,
         per_cent=per_cent,
         demo_command=f"wilds-targeted {shlex.join(outcome.plan.demo_words)}",
@@ -89,10 +83,23 @@ def describe_methods(rows: Sequence[Row]) -> list[Described]:
     return described
 
 
-def describe_plot(rows: Sequence[Row]) -> str:
+def describe_splits(in_domain: str, images: Mapping[str, tuple[int, int]]) -> list[tuple[str, str]]:
+    """Each split that there is, and what it serves for."""
+    meanings = {
+        "train": "training",
+        "id_val": "in-domain validation, not used",
+        "id_test": "in-domain test, not used",
+        "val": "out-of-domain validation",
+        "test": "out-of-domain test",
+        in_domain: "in-domain test",
+    }
+    return [(split, meaning) for split, meaning in meanings.items() if split in images]
+
+
+def describe_plot(rows: Sequence[Row], metric_title: str) -> str:
     """The plot in words, for people who do not see it."""
     points = "; ".join(f"{row.title}: ID {row.in_domain}, OOD {row.out_of_domain}" for row in rows)
-    return f"Scatter plot of in-domain against out-of-domain macro F1 in per cent. {points}."
+    return f"Scatter plot of in-domain against out-of-domain {metric_title} in per cent. {points}."
 
 
 def versions() -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What the demo runs: read from ``demo.toml``, so that another set of flags is a change of data."""
+"""What the demo runs: read from a file of ``demos/``, so that another set of flags is a change of data."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from typing import Any
 
 from wilds_targeted.errors import ConfigError
 
+DEFAULT_DATASET = "iwildcam"
+DATASETS = (DEFAULT_DATASET, "camelyon17")
+"""Of which there is a demo."""
+
 DATA_FOLDER = "data"
 RUNS_FOLDER = "runs"
 _EPOCHS = "--n_epochs"
@@ -22,6 +26,27 @@ class Method:
 
     title: str
     transform: str
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """What is measured, and the words for it.
+
+    Args:
+        title: What the generated data set is.
+        domains: What its domains are, in the plural.
+        metric: The column of WILDS's tables by which epochs are selected, and which is reported.
+        metric_title: That metric, for people.
+        in_domain: The split of held-out pictures of the training domains.
+        out_of_domain_note: What the split ``test`` holds.
+    """
+
+    title: str
+    domains: str
+    metric: str
+    metric_title: str
+    in_domain: str
+    out_of_domain_note: str
 
 
 @dataclass(frozen=True)
@@ -61,6 +86,7 @@ class Plan:
         world: The seed of the generator.
         miniature: Further options of the generator.
         flags: The flags that all runs share.
+        benchmark: What is measured.
         quick: Whether it is the short variant.
     """
 
@@ -71,13 +97,15 @@ class Plan:
     world: int
     miniature: tuple[str, ...]
     flags: tuple[str, ...]
+    benchmark: Benchmark
     quick: bool = False
 
     @property
     def demo_words(self) -> tuple[str, ...]:
         """What follows ``wilds-targeted`` to do all of it."""
         seeds = ",".join(map(str, self.seeds))
-        return ("demo", "--world", str(self.world), "--seeds", seeds, *(("--quick",) if self.quick else ()))
+        chosen = () if self.dataset == DEFAULT_DATASET else ("--dataset", self.dataset)
+        return ("demo", *chosen, "--world", str(self.world), "--seeds", seeds, *(("--quick",) if self.quick else ()))
 
     @property
     def miniature_words(self) -> tuple[str, ...]:
@@ -115,15 +143,20 @@ class Plan:
         }
 
 
-def load_plan(*, world: int = 0, seeds: Sequence[int] | None = None, quick: bool = False) -> Plan:
+def load_plan(
+    dataset: str = DEFAULT_DATASET, *, world: int = 0, seeds: Sequence[int] | None = None, quick: bool = False
+) -> Plan:
     """The demo's plan.
 
     Args:
+        dataset: One of `DATASETS`.
         world: The seed of the generator.
         seeds: Of the training runs; those of the file by default.
         quick: The short variant.
     """
-    text = resources.files(__package__).joinpath("demo.toml").read_text(encoding="utf-8")
+    if dataset not in DATASETS:
+        raise ConfigError(f"there is no demo of {dataset!r}; there is one of {' and '.join(DATASETS)}.")
+    text = resources.files(__package__).joinpath("demos", f"{dataset}.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text)
     variant = data["quick" if quick else "full"]
     chosen = tuple(variant["seeds"] if seeds is None else seeds)
@@ -137,5 +170,6 @@ def load_plan(*, world: int = 0, seeds: Sequence[int] | None = None, quick: bool
         world=world,
         miniature=tuple(shlex.split(variant["miniature"])),
         flags=tuple(shlex.split(variant["flags"])),
+        benchmark=Benchmark(**data["benchmark"]),
         quick=quick,
     )

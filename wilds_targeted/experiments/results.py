@@ -11,9 +11,6 @@ from pathlib import Path
 
 from wilds_targeted.errors import DataError
 
-METRIC = "F1-macro_all"
-"""The column that WILDS selects and reports on iWildCam."""
-
 NO_VALUE = "—"
 
 
@@ -25,7 +22,7 @@ class Score:
         seed: The run's seed.
         epoch: The selected epoch.
         val: On validation domains, by which it was selected.
-        in_domain: On the test images of the training domains (``id_test``).
+        in_domain: On held-out images of the training domains.
         out_of_domain: On the test domains (``test``).
     """
 
@@ -94,23 +91,26 @@ def per_cent(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
-def read_scores(log_dir: str | Path, seed: int, metric: str = METRIC) -> Score:
+def read_scores(log_dir: str | Path, seed: int, metric: str, in_domain_split: str) -> Score:
     """The scores of a finished run, in the first epoch with the best validation score, as WILDS selects it.
 
     Args:
-        log_dir: The run's log folder, with ``val_eval.csv``, ``id_test_eval.csv`` and ``test_eval.csv``.
+        log_dir: The run's log folder, with ``val_eval.csv``, ``test_eval.csv`` and that of the in-domain split.
         seed: The run's seed.
         metric: The column to select by and to report.
+        in_domain_split: The split of held-out images of the training domains.
     """
     val, in_domain, out_of_domain = (
-        _by_epoch(Path(log_dir) / f"{split}_eval.csv", metric) for split in ("val", "id_test", "test")
+        _by_epoch(Path(log_dir) / f"{split}_eval.csv", metric) for split in ("val", in_domain_split, "test")
     )
     chosen = None
     for epoch in sorted(val):
         if not math.isnan(val[epoch]) and (chosen is None or val[epoch] > val[chosen]):
             chosen = epoch
     if chosen is None or chosen not in in_domain or chosen not in out_of_domain:
-        raise DataError(f"{log_dir}: no epoch has a score of the splits val, id_test and test; delete it and run again")
+        raise DataError(
+            f"{log_dir}: no epoch has a score of the splits val, {in_domain_split} and test; delete it and run again"
+        )
     return Score(seed, chosen, val[chosen], in_domain[chosen], out_of_domain[chosen])
 
 
@@ -123,9 +123,9 @@ def _by_epoch(path: Path, metric: str) -> dict[int, float]:
         raise DataError(f"{path}: columns 'epoch' and {metric!r} with numbers are expected ({error})") from error
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[Row], metric_title: str) -> str:
     """The table as text: per cent, with standard errors in parentheses."""
-    lines = [("method", "kind", "ID macro F1", "OOD macro F1")]
+    lines = [("method", "kind", f"ID {metric_title}", f"OOD {metric_title}")]
     lines += [(row.title, row.kind, str(row.in_domain), str(row.out_of_domain)) for row in rows]
     widths = [max(len(line[column]) for line in lines) for column in range(4)]
     return "\n".join(

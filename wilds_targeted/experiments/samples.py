@@ -7,14 +7,12 @@ import contextlib
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from PIL import Image
 
-from wilds_targeted.api import get_dataset
 from wilds_targeted.example import load_example
 from wilds_targeted.experiments.plan import Method
 from wilds_targeted.pipeline import build_pipeline
@@ -47,15 +45,12 @@ class Samples:
     examples: tuple[Sample, ...]
 
 
-def draw_samples(
-    dataset_name: str, root_dir: Path, methods: Sequence[Method], *, rows: int = 4, draws: int = 2, seed: int = 0
-) -> Samples:
+def draw_samples(dataset: Any, methods: Sequence[Method], *, rows: int = 4, draws: int = 2, seed: int = 0) -> Samples:
     """Training examples of different classes, and draws of every registered transform among the methods.
 
     Every draw applies the augmentation (probability 1), without the flip that accompanies it in training.
     """
     registered = [method for method in methods if method.transform in get_registry().transforms]
-    dataset = get_dataset(dataset_name, root_dir=root_dir)
     with contextlib.redirect_stderr(io.StringIO()):  # what builders tell belongs to a run's own output
         pipelines = [build_pipeline([method.transform], dataset, base=None) for method in registered]
     for pipeline in pipelines:
@@ -68,6 +63,14 @@ def draw_samples(
             drawn = tuple(tuple(data_address(each.augment(example)) for _ in range(draws)) for each in pipelines)
             examples.append(Sample(f"class {int(example.y)}", data_address(example.x), drawn))
     return Samples(tuple(method.title for method in registered), tuple(examples))
+
+
+def count_images(dataset: Any) -> dict[str, tuple[int, int]]:
+    """For each split, how many domains and how many images."""
+    field = get_registry().datasets[dataset.dataset_name].defaults["groupby_fields"][0]
+    domains = np.asarray(dataset.metadata_array[:, dataset.metadata_fields.index(field)])
+    rows = {split: np.asarray(dataset.split_array) == number for split, number in dataset.split_dict.items()}
+    return {split: (len(np.unique(domains[mine])), int(mine.sum())) for split, mine in rows.items()}
 
 
 def data_address(x: Any) -> str:

@@ -12,9 +12,7 @@ along. Nothing here knows of any method that will be trained on the data.
 
 from __future__ import annotations
 
-import csv
 import json
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,6 @@ from typing import Any
 from PIL import Image
 from tqdm.auto import tqdm
 
-from wilds_targeted.errors import DataError, ParameterError
 from wilds_targeted.miniatures._optics import Tint
 from wilds_targeted.miniatures._population import (
     CLASSES,
@@ -35,29 +32,30 @@ from wilds_targeted.miniatures._population import (
 )
 from wilds_targeted.miniatures._scenery import paint_scene
 from wilds_targeted.miniatures._snapshot import Snapshot, take_snapshot
+from wilds_targeted.miniatures._writing import Layout, write_csv
 
 DATA_FOLDER = "iwildcam_v2.0"
 MASK_FOLDER = "instance_masks"
 DETECTIONS_FILE = "megadetector_results.json"
 COORDINATES_FILE = "gps_locations.json"
-# In the order in which they appear: the data folder comes last, because WILDS takes it for the whole.
-_PARTS = (MASK_FOLDER, DETECTIONS_FILE, COORDINATES_FILE, DATA_FOLDER)
-_RELEASE_FILE = "RELEASE_v2.0.txt"
-_RELEASE_MARK = "wilds-targeted miniature of iWildCam"
-
 # With fewer than twelve training cameras (four a habitat) the turns of the species would leave one that every camera of
 # its habitat sees; fewer than 20 pictures cannot fill three splits, and fewer than 8 do not show each class that a
 # camera sees.
-_RANGES = {
-    "train_cameras": (12, 300),
-    "val_cameras": (3, 300),
-    "test_cameras": (3, 300),
-    "images_per_camera": (20, 10_000),
-    "images_per_unseen_camera": (8, 10_000),
-    "width": (32, 1024),
-    "height": (32, 1024),
-    "seed": (0, 2**63 - 1),
-}
+_LAYOUT = Layout(
+    title="iWildCam",
+    parts=(MASK_FOLDER, DETECTIONS_FILE, COORDINATES_FILE, DATA_FOLDER),
+    release_file="RELEASE_v2.0.txt",
+    ranges={
+        "train_cameras": (12, 300),
+        "val_cameras": (3, 300),
+        "test_cameras": (3, 300),
+        "images_per_camera": (20, 10_000),
+        "images_per_unseen_camera": (8, 10_000),
+        "width": (32, 1024),
+        "height": (32, 1024),
+        "seed": (0, 2**63 - 1),
+    },
+)
 
 
 def write_iwildcam(
@@ -102,61 +100,22 @@ def write_iwildcam(
     counts = {"train": train_cameras, "val": val_cameras, "test": test_cameras}
     pictures = {"images_per_camera": images_per_camera, "images_per_unseen_camera": images_per_unseen_camera}
     sizes = pictures | {"width": width, "height": height, "seed": seed}
-    _check_ranges({f"{split}_cameras": count for split, count in counts.items()} | sizes)
+    _LAYOUT.check_ranges({f"{split}_cameras": count for split, count in counts.items()} | sizes)
     root = Path(root_dir)
-    there = _refuse_or_list(root, overwrite=overwrite)
-    root.mkdir(parents=True, exist_ok=True)
     cameras = place_cameras(seed, counts)
     frames: list[Frame] = []
     for camera in cameras:
         frames += photograph(seed, camera, images_per_camera if camera.split == "train" else images_per_unseen_camera)
-    # Inside the root, so that the finished parts can be renamed into place.
-    with tempfile.TemporaryDirectory(prefix=".miniature-", dir=root) as scratch:
-        new, old = Path(scratch, "new"), Path(scratch, "old")
-        old.mkdir()
+    with _LAYOUT.written_whole(root, counts | sizes, overwrite=overwrite) as new:
         _write_pictures(new, seed, frames, (width, height), progress=progress)
         _write_tables(new, seed, cameras, frames)
-        release = f"{_RELEASE_MARK}\n" + "".join(f"{k}: {v}\n" for k, v in (counts | sizes).items())
-        (new / DATA_FOLDER / _RELEASE_FILE).write_text(release, encoding="utf-8")
-        for part in there:
-            (root / part).rename(old / part)
-        for part in _PARTS:
-            (new / part).rename(root / part)
     return root / DATA_FOLDER
-
-
-def _check_ranges(values: dict[str, int]) -> None:
-    for name, value in values.items():
-        low, high = _RANGES[name]
-        if not low <= value <= high:
-            raise ParameterError(f"{name} is {value}; a miniature iWildCam takes {low} to {high}.")
-
-
-def _refuse_or_list(root: Path, *, overwrite: bool) -> list[str]:
-    """What of a former miniature has to go, the data folder first; refuses whatever may not be replaced."""
-    if root.exists() and not root.is_dir():
-        raise DataError(f"{root} is a file: choose a folder as --root_dir.")
-    there = [part for part in reversed(_PARTS) if (root / part).exists()]
-    if not there:
-        return []
-    release = root / DATA_FOLDER / _RELEASE_FILE
-    is_ours = release.is_file() and release.read_text(encoding="utf-8", errors="replace").startswith(_RELEASE_MARK)
-    if not is_ours:
-        raise DataError(
-            f"{root} holds {', '.join(there)} without the mark of a miniature: "
-            "real data is never overwritten; choose another --root_dir."
-        )
-    if not overwrite:
-        raise DataError(
-            f"{root} holds a miniature iWildCam already: choose another --root_dir, or replace it with --overwrite."
-        )
-    return there
 
 
 def _write_pictures(folder: Path, seed: int, frames: Iterable[Frame], size: tuple[int, int], *, progress: bool) -> None:
     """Write all pictures, masks and detections."""
     pictures, masks = folder / DATA_FOLDER / "train", folder / MASK_FOLDER
-    pictures.mkdir(parents=True)
+    pictures.mkdir()
     masks.mkdir()
     entries: list[dict[str, Any]] = []
     camera = None
@@ -173,7 +132,7 @@ def _write_pictures(folder: Path, seed: int, frames: Iterable[Frame], size: tupl
     found = {
         "images": entries,
         "detection_categories": {"1": "animal", "2": "person", "3": "vehicle"},
-        "info": {"detector": _RELEASE_MARK, "format_version": "1.0"},
+        "info": {"detector": _LAYOUT.mark, "format_version": "1.0"},
     }
     (folder / DETECTIONS_FILE).write_text(json.dumps(found), encoding="utf-8")
 
@@ -210,19 +169,12 @@ def _write_tables(folder: Path, seed: int, cameras: list[Camera], frames: list[F
                 "frame_num": frame.frame_num,
             }
         )
-    _write_csv(folder / DATA_FOLDER / "metadata.csv", rows)
+    write_csv(folder / DATA_FOLDER / "metadata.csv", rows)
     categories = [
         {"y": y, "category_id": number, "name": name}
         for y, (number, name) in enumerate(zip(category_ids, CLASSES, strict=True))
     ]
-    _write_csv(folder / DATA_FOLDER / "categories.csv", categories)
+    write_csv(folder / DATA_FOLDER / "categories.csv", categories)
     known = {str(c.location): c.coordinates for c in cameras if c.coordinates is not None}
     places = {key: {"latitude": lat, "longitude": lon} for key, (lat, lon) in known.items()}
     (folder / COORDINATES_FILE).write_text(json.dumps(places, indent=1), encoding="utf-8")
-
-
-def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)

@@ -1,47 +1,42 @@
-"""iWildCam: Copy-Paste onto all backgrounds, those of cameras that observe the same species, those of the country."""
+"""iWildCam: Copy-Paste in three forms, and the Background Challenge's three versions of a picture."""
 
 from __future__ import annotations
 
 import functools
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wilds_targeted import DatasetSpec, Example, Kind, Parameter, TransformSpec, hookimpl
+from wilds_targeted.annotations.iwildcam import (
+    ANNOTATIONS,
+    EMPTY,
+    MIN_CONFIDENCE,
+    AnnotatedForegrounds,
+    annotation_files,
+    cameras,
+    labels,
+    open_table,
+    root_of,
+    training_rows,
+)
 from wilds_targeted.example import load_example
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from numpy.typing import NDArray
     from PIL import Image
 
     from wilds_targeted.annotations.locate import AnnotationFiles
     from wilds_targeted.annotations.table import AnnotationTable
+    from wilds_targeted.augmentations.background_challenge import BackgroundChallenge
     from wilds_targeted.augmentations.copy_paste import CopyPaste
-    from wilds_targeted.foreground import Foreground
-
-EMPTY = 0
-"""The class of images without an animal."""
 
 _PARAMETERS = (
-    Parameter(
-        "min_confidence",
-        float,
-        0.5,
-        "Detections below this confidence of MegaDetector's do not count, as masks and as boxes.",
-        minimum=0.1,
-        maximum=1,
-    ),
+    MIN_CONFIDENCE,
     Parameter("soft_edges", float, 0.0, "Blur radius of the mask's edge, in pixels; 0 for none.", 0, 32),
-    Parameter(
-        "annotations",
-        str,
-        None,
-        "Folder with instance_masks/ and the detections' JSON file; looked for under the root directory by default.",
-    ),
+    ANNOTATIONS,
 )
 
 
@@ -87,7 +82,7 @@ def register_datasets() -> list[DatasetSpec]:
 
 @hookimpl
 def register_transforms() -> list[TransformSpec]:
-    """The three forms of Copy-Paste."""
+    """The three forms of Copy-Paste, and the three diagnostics."""
     return [
         TransformSpec(
             name="copypaste_samey",
@@ -122,31 +117,91 @@ def register_transforms() -> list[TransformSpec]:
             parameters=_PARAMETERS,
             paper="appendix B.1, comparison to swapping within countries: Copy-Paste (Same Country), an oracle",
         ),
+        _diagnostic(
+            "only_fg",
+            build_only_fg,
+            "nothing: it takes the background out",
+            preserves="the animal (object)",
+            summary="Show the animal on black.",
+        ),
+        _diagnostic(
+            "no_fg",
+            build_no_fg,
+            "nothing: it takes the animal out, but for its outline",
+            preserves="the background and the animal's outline",
+            summary="Show the picture with the animal's pixels black.",
+        ),
+        _diagnostic(
+            "only_bg_b",
+            build_only_bg_b,
+            "nothing: it takes the animal out, outline and all",
+            preserves="the background outside the smallest rectangle around the animals",
+            summary="Show the picture with the rectangle around the animals black.",
+        ),
     ]
+
+
+def _diagnostic(
+    name: str, build: Callable[..., BackgroundChallenge], randomizes: str, *, preserves: str, summary: str
+) -> TransformSpec:
+    """One version of the Background Challenge, which evaluation shows, too."""
+    return TransformSpec(
+        name=name,
+        build=build,
+        kind=Kind.DIAGNOSTIC,
+        randomizes=randomizes,
+        preserves=preserves,
+        summary=summary,
+        datasets=("iwildcam",),
+        parameters=(MIN_CONFIDENCE, ANNOTATIONS),
+        paper="the authors' code; Xiao et al., Noise or Signal: The Role of Image Backgrounds (ICLR 2021)",
+        in_evaluation=True,
+    )
+
+
+def build_only_fg(dataset: Any, **parameters: Any) -> BackgroundChallenge:
+    """The animals of the annotations, on black."""
+    return _challenge(dataset, "only_fg", **parameters)
+
+
+def build_no_fg(dataset: Any, **parameters: Any) -> BackgroundChallenge:
+    """The pictures without these animals' pixels."""
+    return _challenge(dataset, "no_fg", **parameters)
+
+
+def build_only_bg_b(dataset: Any, **parameters: Any) -> BackgroundChallenge:
+    """The pictures without the rectangle around these animals."""
+    return _challenge(dataset, "only_bg_b", **parameters)
+
+
+def _challenge(dataset: Any, version: str, *, annotations: str | None, min_confidence: float) -> BackgroundChallenge:
+    from wilds_targeted.augmentations.background_challenge import BackgroundChallenge, Version
+
+    table = open_table(dataset, annotations, version)
+    return BackgroundChallenge(AnnotatedForegrounds(table, min_confidence), Version(version))
 
 
 def build_all(dataset: Any, *, annotations: str | None, **parameters: Any) -> CopyPaste:
     """Backgrounds: every empty image of the training split."""
-    pools = {0: np.unique(_camera_of_row(dataset)[_training_rows(dataset)])}
-    return _build(dataset, _table(dataset, _files(dataset, annotations)), pools, SamePool(), **parameters)
+    pools = {0: np.unique(cameras(dataset)[training_rows(dataset)])}
+    return _build(dataset, open_table(dataset, annotations), pools, SamePool(), **parameters)
 
 
 def build_same_y(dataset: Any, *, annotations: str | None, **parameters: Any) -> CopyPaste:
     """Backgrounds: empty training images of the cameras that observe the example's class in the training split."""
-    rows = _training_rows(dataset)
-    seen = np.unique(np.stack([_labels(dataset)[rows], _camera_of_row(dataset)[rows]]), axis=1)
+    rows = training_rows(dataset)
+    seen = np.unique(np.stack([labels(dataset)[rows], cameras(dataset)[rows]]), axis=1)
     pools = {int(y): seen[1][seen[0] == y] for y in np.unique(seen[0])}
-    return _build(dataset, _table(dataset, _files(dataset, annotations)), pools, PoolOfLabel(), **parameters)
+    return _build(dataset, open_table(dataset, annotations), pools, PoolOfLabel(), **parameters)
 
 
 def build_same_country(dataset: Any, *, annotations: str | None, **parameters: Any) -> CopyPaste:
     """Backgrounds: empty training images of the cameras in the country of the example's camera."""
-    files = _files(dataset, annotations)
-    table = _table(dataset, files)
-    country_of = _country_of_camera(dataset, table, files)
+    table = open_table(dataset, annotations)
+    country_of = _country_of_camera(dataset, table, annotation_files(dataset, annotations))
     names = sorted(set(country_of.values()))
     pool_of = {camera: names.index(country) for camera, country in country_of.items()}
-    training = np.unique(_camera_of_row(dataset)[_training_rows(dataset)]).tolist()
+    training = np.unique(cameras(dataset)[training_rows(dataset)]).tolist()
     pools = {key: [camera for camera in training if pool_of[camera] == key] for key in range(len(names))}
     column = dataset.metadata_fields.index("location")
     return _build(dataset, table, pools, PoolOfCamera(column, pool_of), **parameters)
@@ -161,19 +216,19 @@ def _country_of_camera(dataset: Any, table: AnnotationTable, files: AnnotationFi
     if files.coordinates is None:
         raise AnnotationError(
             f"copypaste_samecountry needs the cameras' coordinates, and there is no gps_locations.json: "
-            f"{how_to_get(_root(dataset))}."
+            f"{how_to_get(root_of(dataset))}."
         )
-    cameras, first = np.unique(_camera_of_row(dataset), return_index=True)
+    numbers, first = np.unique(cameras(dataset), return_index=True)
     locations = [table.location[row].decode() for row in first]
     country_of = countries_by_location(locations, read_coordinates(files.coordinates))
     known = [country for country in country_of.values() if country != UNKNOWN]
     if not known:
         raise AnnotationError(
-            f"{files.coordinates}: has coordinates of none of the {len(cameras)} cameras (the first is "
+            f"{files.coordinates}: has coordinates of none of the {len(numbers)} cameras (the first is "
             f"{locations[0]!r}); its keys must be the values of the column 'location' in metadata.csv"
         )
-    print(f"Copy-Paste: {len(known)} of {len(cameras)} cameras are in {len(set(known))} countries.", file=sys.stderr)
-    return {int(camera): country_of[location] for camera, location in zip(cameras, locations, strict=True)}
+    print(f"Copy-Paste: {len(known)} of {len(numbers)} cameras are in {len(set(known))} countries.", file=sys.stderr)
+    return {int(camera): country_of[location] for camera, location in zip(numbers, locations, strict=True)}
 
 
 class SamePool:
@@ -210,31 +265,6 @@ class PoolOfCamera:
         return None if int(example.y) == EMPTY else self.pools[int(example.metadata[self.column])]
 
 
-class AnnotatedForegrounds:
-    """The animals' masks; where an image has none, its boxes; where it has neither, nothing.
-
-    Args:
-        table: The annotations, row by row.
-        min_confidence: Detections below it do not count.
-    """
-
-    def __init__(self, table: AnnotationTable, min_confidence: float) -> None:
-        self.table = table
-        self.min_confidence = min_confidence
-
-    def foreground(self, row: int, size: tuple[int, int]) -> Foreground | None:
-        """The animals in the image of that row; None where nobody knows them."""
-        from wilds_targeted.annotations.masks import boxes_mask, load_mask
-
-        path = self.table.mask_path(row)
-        if path is not None:
-            wanted = self.table.instances(row, self.min_confidence) if self.table.has_detections else None
-            mask = load_mask(path, size, wanted, int(self.table.listed[row]))
-            if mask is not None:
-                return mask
-        return boxes_mask(self.table.boxes(row, self.min_confidence), size)
-
-
 def _build(
     dataset: Any,
     table: AnnotationTable,
@@ -247,10 +277,9 @@ def _build(
     from wilds_targeted.augmentations.backgrounds import BackgroundPools
     from wilds_targeted.augmentations.copy_paste import CopyPaste
 
-    rows = _training_rows(dataset)
-    labels = _labels(dataset)
-    empty = rows[labels[rows] == EMPTY]
-    animals = rows[labels[rows] != EMPTY]
+    rows = training_rows(dataset)
+    is_empty = labels(dataset)[rows] == EMPTY
+    empty, animals = rows[is_empty], rows[~is_empty]
     masks, boxes, neither = table.counts(animals, min_confidence)
     print(
         f"Copy-Paste: of {len(animals)} training images with an animal {masks} have a mask, {boxes} only boxes, "
@@ -258,7 +287,7 @@ def _build(
         file=sys.stderr,
     )
     return CopyPaste(
-        BackgroundPools(empty, _camera_of_row(dataset)[empty], pools),
+        BackgroundPools(empty, cameras(dataset)[empty], pools),
         pool_of,
         AnnotatedForegrounds(table, min_confidence),
         functools.partial(_load_image, dataset),
@@ -269,43 +298,3 @@ def _build(
 def _load_image(dataset: Any, row: int) -> Image.Image:
     image: Image.Image = load_example(dataset, row).x
     return image
-
-
-def _labels(dataset: Any) -> NDArray[np.int64]:
-    return np.asarray(dataset.y_array, dtype=np.int64)
-
-
-def _camera_of_row(dataset: Any) -> NDArray[np.int64]:
-    return np.asarray(dataset.metadata_array[:, dataset.metadata_fields.index("location")], dtype=np.int64)
-
-
-def _training_rows(dataset: Any) -> NDArray[np.int64]:
-    return np.flatnonzero(np.asarray(dataset.split_array) == dataset.split_dict["train"])
-
-
-def _root(dataset: Any) -> Path:
-    return Path(dataset.data_dir).parent
-
-
-def _files(dataset: Any, annotations: str | None) -> AnnotationFiles:
-    from wilds_targeted.annotations.locate import locate
-
-    return locate(Path(annotations) if annotations else _root(dataset))
-
-
-def _table(dataset: Any, files: AnnotationFiles) -> AnnotationTable:
-    from wilds_targeted.annotations.locate import how_to_get
-    from wilds_targeted.annotations.table import AnnotationTable
-    from wilds_targeted.errors import AnnotationError
-
-    if files.masks is None and files.detections is None:
-        raise AnnotationError(
-            f"Copy-Paste needs the animals' masks or boxes, and there is neither instance_masks/ nor a file of "
-            f"detections: {how_to_get(_root(dataset))}."
-        )
-    table = AnnotationTable.open(Path(dataset.data_dir) / "metadata.csv", files)
-    if len(table) != len(dataset):
-        raise AnnotationError(
-            f"{Path(dataset.data_dir) / 'metadata.csv'} has {len(table)} rows, but the data set {len(dataset)}"
-        )
-    return table

@@ -14,6 +14,7 @@ import torch
 
 from wilds_targeted.errors import ConfigError, RunError, one_line
 from wilds_targeted.files import locked, remove_leftovers
+from wilds_targeted.mixing import mix_as_configured
 from wilds_targeted.models.assemble import assemble_model
 from wilds_targeted.models.torchvision_models import missing_weights
 from wilds_targeted.models.weights import load_weights, read_state
@@ -37,8 +38,8 @@ def run(arguments: Sequence[str]) -> None:
     """
     given = parse(arguments)
     config = complete(given)
-    _refuse_unasked_download(config, given)
-    _choose_device(config)
+    refuse_unasked_download(config, given)
+    choose_device(config)
     folder = Path(config.log_dir)
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
@@ -46,7 +47,8 @@ def run(arguments: Sequence[str]) -> None:
         try:
             _run(config, folder)
         except (OSError, RuntimeError, MemoryError) as error:
-            raise _explained(error, folder) from error
+            go_on = f"The last good state stands in {folder}: go on with --resume"
+            raise explained(error, folder, go_on) from error
 
 
 def _run(config: Namespace, folder: Path) -> None:
@@ -109,7 +111,7 @@ def build_algorithm(config: Namespace, data: Data) -> Any:
 
         return assemble_model(registry.models[config.model], config, d_out, is_featurizer, load)
 
-    return registry.algorithms[config.algorithm].build(
+    algorithm = registry.algorithms[config.algorithm].build(
         AlgorithmInputs(
             config=config,
             d_out=d_out,
@@ -121,21 +123,30 @@ def build_algorithm(config: Namespace, data: Data) -> Any:
             build_model=build_model,
         )
     )
+    return mix_as_configured(algorithm, config, data.dataset)
 
 
 def _evaluate_saved_model(config: Namespace, data: Data, algorithm: Any, logs: Logs) -> None:
-    wanted = "best" if config.eval_epoch is None else config.eval_epoch
-    path = model_path(config, data.dataset.dataset_name, wanted)
-    state = read_state(str(path), config.device)
-    try:
-        algorithm.load_state_dict(state["algorithm"])
-        epoch = int(state["epoch"])
-    except (KeyError, RuntimeError) as error:
-        raise ConfigError(f"{path} does not fit --algorithm {config.algorithm} --model {config.model}.") from error
+    epoch = load_saved_model(config, saved_model(config, data.dataset.dataset_name), algorithm)
     Loop(config, data, algorithm, logs).evaluate(epoch, is_best=config.eval_epoch is None)
 
 
-def _refuse_unasked_download(config: Namespace, given: Namespace) -> None:
+def saved_model(config: Namespace, dataset_name: str) -> Path:
+    """The model file that is to be evaluated: that of the best epoch, or of ``--eval_epoch``."""
+    return model_path(config, dataset_name, "best" if config.eval_epoch is None else config.eval_epoch)
+
+
+def load_saved_model(config: Namespace, path: Path, algorithm: Any) -> int:
+    """Load a model file into the algorithm; gives the epoch that it is of."""
+    state = read_state(str(path), config.device)
+    try:
+        algorithm.load_state_dict(state["algorithm"])
+        return int(state["epoch"])
+    except (KeyError, RuntimeError) as error:
+        raise ConfigError(f"{path} does not fit --algorithm {config.algorithm} --model {config.model}.") from error
+
+
+def refuse_unasked_download(config: Namespace, given: Namespace) -> None:
     """Let torchvision download weights only where somebody asked for it: by name, or with --download."""
     by_default = config.model_kwargs.get("pretrained") is True and "pretrained" not in given.model_kwargs
     if by_default and config.eval_only:
@@ -149,7 +160,8 @@ def _refuse_unasked_download(config: Namespace, given: Namespace) -> None:
             )
 
 
-def _choose_device(config: Namespace) -> None:
+def choose_device(config: Namespace) -> None:
+    """Put the device in place of the numbers that were asked for."""
     wanted = config.device
     config.use_data_parallel = False
     config.device = torch.device("cpu")
@@ -162,9 +174,8 @@ def _choose_device(config: Namespace) -> None:
         config.device = torch.device("cuda")
 
 
-def _explained(error: OSError | RuntimeError | MemoryError, folder: Path) -> Exception:
+def explained(error: OSError | RuntimeError | MemoryError, folder: Path, go_on: str) -> Exception:
     """An error of the machine as one line with a next step; an error that is nobody's but ours stays as it is."""
-    go_on = f"The last good state stands in {folder}: go on with --resume"
     if isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error):
         return RunError(
             f"out of memory ({one_line(error).partition('. ')[0]}). Try a smaller --batch_size with "

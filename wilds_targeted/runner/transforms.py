@@ -11,7 +11,7 @@ from torchvision.transforms import functional
 
 from wilds_targeted.choice import chosen_transforms
 from wilds_targeted.errors import ConfigError
-from wilds_targeted.pipeline import build_pipeline, image_base, to_normalized_tensor
+from wilds_targeted.pipeline import build_evaluation, build_pipeline, image_base, to_normalized_tensor
 from wilds_targeted.registry import get_registry
 
 Transform = Callable[[Any], Any]
@@ -26,8 +26,10 @@ def build_transform(config: Any, dataset: Any, *, is_training: bool) -> Transfor
     if base_name in chosen:
         base_name = get_registry().datasets[config.dataset].defaults.get("transform")
     base = base_transform(base_name, config, dataset, is_training=is_training)
-    if not chosen or not is_training:
+    if not chosen:
         return base
+    if not is_training:
+        return build_evaluation(chosen, dataset, base, config.transform_kwargs)
     return build_pipeline(chosen, dataset, base, config.transform_p, config.transform_kwargs)
 
 

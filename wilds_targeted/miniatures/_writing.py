@@ -1,0 +1,108 @@
+"""What all miniatures share: they are written whole or not at all, and replace nothing but a former miniature."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wilds_targeted.errors import DataError, ParameterError
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a miniature consists of on disk.
+
+    Attributes:
+        title: The data set's name in sentences.
+        parts: What lies in the root folder, in the order in which it appears: the data folder comes last, because
+            WILDS takes it for the whole.
+        release_file: The file in the data folder by which WILDS knows the version; it carries our mark.
+        ranges: The lowest and the highest value of each parameter.
+    """
+
+    title: str
+    parts: tuple[str, ...]
+    release_file: str
+    ranges: Mapping[str, tuple[int, int]]
+
+    @property
+    def data_folder(self) -> str:
+        """The name of the folder that WILDS looks for."""
+        return self.parts[-1]
+
+    @property
+    def mark(self) -> str:
+        """How the release file of a miniature begins."""
+        return f"wilds-targeted miniature of {self.title}"
+
+    def check_ranges(self, values: Mapping[str, int]) -> None:
+        """Refuse a parameter that is out of its range.
+
+        Raises:
+            ParameterError: The first one.
+        """
+        for name, value in values.items():
+            low, high = self.ranges[name]
+            if not low <= value <= high:
+                raise ParameterError(f"{name} is {value}; a miniature {self.title} takes {low} to {high}.")
+
+    @contextlib.contextmanager
+    def written_whole(self, root: Path, release: Mapping[str, int], *, overwrite: bool) -> Iterator[Path]:
+        """A scratch folder for the parts, which take their places when the block ends without an error.
+
+        Args:
+            root: Where the parts will be; made if it is not there.
+            release: What the release file tells, after the mark.
+            overwrite: Replace a miniature that is there. Anything else is never replaced.
+
+        Raises:
+            DataError: Something is there already.
+        """
+        there = self._refuse_or_list(root, overwrite=overwrite)
+        root.mkdir(parents=True, exist_ok=True)
+        # Inside the root, so that the finished parts can be renamed into place.
+        with tempfile.TemporaryDirectory(prefix=".miniature-", dir=root) as scratch:
+            new, old = Path(scratch, "new"), Path(scratch, "old")
+            (new / self.data_folder).mkdir(parents=True)
+            old.mkdir()
+            yield new
+            text = f"{self.mark}\n" + "".join(f"{name}: {value}\n" for name, value in release.items())
+            (new / self.data_folder / self.release_file).write_text(text, encoding="utf-8")
+            for part in there:
+                (root / part).rename(old / part)
+            for part in self.parts:
+                (new / part).rename(root / part)
+
+    def _refuse_or_list(self, root: Path, *, overwrite: bool) -> list[str]:
+        """What of a former miniature has to go, the data folder first; refuses whatever may not be replaced."""
+        if root.exists() and not root.is_dir():
+            raise DataError(f"{root} is a file: choose a folder as --root_dir.")
+        there = [part for part in reversed(self.parts) if (root / part).exists()]
+        if not there:
+            return []
+        release = root / self.data_folder / self.release_file
+        is_ours = release.is_file() and release.read_text(encoding="utf-8", errors="replace").startswith(self.mark)
+        if not is_ours:
+            raise DataError(
+                f"{root} holds {', '.join(there)} without the mark of a miniature: "
+                "real data is never overwritten; choose another --root_dir."
+            )
+        if not overwrite:
+            raise DataError(
+                f"{root} holds a miniature {self.title} already: "
+                "choose another --root_dir, or replace it with --overwrite."
+            )
+        return there
+
+
+def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write a table; the first row's keys name the columns."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
