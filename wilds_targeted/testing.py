@@ -150,9 +150,7 @@ def _check_mixing(name: str, dataset: Any) -> None:
     first, again, other = (_mixed(mixer, batch, seed) for seed in (0, 0, 1))
     assert torch.equal(batch.x, before), f"{name}: the batch's own x was written to"
     assert (first.x.shape, first.x.dtype) == (before.shape, before.dtype), f"{name}: x must keep its form"
-    assert first.partner.shape == (len(rows),), (
-        f"{name}: one partner for each example"
-    )
+    assert first.partner.shape == (len(rows),), f"{name}: one partner for each example"
     assert bool(((first.partner >= 0) & (first.partner < len(rows))).all()), f"{name}: partners are of the batch"
     assert 0 <= first.share <= 1, f"{name}: the share of a label is from 0 to 1, got {first.share}"
     assert torch.equal(first.x, again.x), f"{name}: the same seed must repeat"
