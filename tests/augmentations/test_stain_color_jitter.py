@@ -179,19 +179,8 @@ def test_all_kinds_agree_at_any_size(height: int, width: int, white_level: float
     assert array.shape == x.shape
     assert tensor.shape == single.shape == (3, height, width)
     assert np.array_equal(np.asarray(image), array)
-    # Two orders of the same sums: a value next to a half may be rounded the other way.
-    difference = tensor.movedim(0, -1).numpy().astype(int) - array
-    assert np.abs(difference).max() <= 1
-    assert np.mean(difference != 0) < 0.001
+    assert np.array_equal(tensor.movedim(0, -1), array)
     assert (single - tensor / 255).abs().max() < 0.502 / 255
-
-
-def test_what_was_there_before_does_not_show() -> None:
-    small = noise(5, 7, 3)
-    first = jitter_stains(small, ALPHA, BETA)
-    jitter_stains(np.zeros((96, 96, 3), np.uint8), (1.9, 0.1, 1.5), (1, -1, 1))
-    jitter_stains(torch.full((3, 96, 96), 255, dtype=torch.uint8), (0.1, 1.9, 0.5), (-1, 1, -1))
-    assert np.array_equal(jitter_stains(small, ALPHA, BETA), first)
 
 
 @pytest.mark.parametrize("kind", ["array", "uint8", "float32", "float64", "float16", "channels_last"])

@@ -1,15 +1,13 @@
 """Stain Color Jitter (Tellez et al., 2018) in the stains of Ruifrok and Johnston (2001): the paper's Algorithm 2.
 
 With the stains' matrix M, S = -log((x + eps) / white) M^-1 and P = white exp(-(alpha S + beta) M) - eps, the two
-products with M and M^-1 are one: log P = log x A + b. So a picture takes one logarithm, one 3x3 product and one
-exponential, and what is drawn enters only the twelve numbers of A and b.
+products with M and M^-1 are one: log P = log x A + b. What is drawn enters only the twelve numbers of A and b.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-import threading
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -19,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from wilds_targeted.augmentation import Augmentation
+from wilds_targeted.augmentations._stain_tables import EPS, map_pixels
 from wilds_targeted.errors import DataError, ParameterError
 from wilds_targeted.example import Example
 
@@ -27,9 +26,6 @@ OD_MATRIX = np.array([[0.65, 0.70, 0.29], [0.07, 0.99, 0.11], [0.27, 0.57, 0.78]
 
 The rows have length one up to that rounding (0.998, 0.999 and 1.003): this is the normalized matrix.
 """
-
-EPS = 1e-6
-"""Keeps black from having an infinite density."""
 
 _INVERSE = np.linalg.inv(OD_MATRIX)
 
@@ -102,11 +98,14 @@ def jitter_stains(x: _T, alpha: Any, beta: Any, white_level: float = 1.0) -> _T:
         ParameterError: Alpha, beta or the white level does not fit.
     """
     if isinstance(x, Image.Image):
-        return _jitter_image(x, _maps(alpha, beta, white_level, None)[0])
+        return _jitter_image(x, _maps(alpha, beta, white_level, None))
     if isinstance(x, np.ndarray):
         _check_form(x, "uint8 array (H, W, 3) or (N, H, W, 3)", channels=-1, fits=x.dtype == np.uint8)
         maps = _maps(alpha, beta, white_level, len(x) if x.ndim == 4 else None)
-        return _jitter_bytes(x if x.ndim == 4 else x[None], maps, channels_last=True).reshape(x.shape)
+        pixels = x.reshape(math.prod(x.shape[:-3]), x.shape[-3] * x.shape[-2], 3)
+        jittered = np.empty_like(pixels)
+        map_pixels(pixels, maps, jittered)
+        return jittered.reshape(x.shape)
     if isinstance(x, torch.Tensor):
         fits = x.dtype == torch.uint8 or x.is_floating_point()
         _check_form(x, "uint8 or floating-point tensor (3, H, W) or (N, 3, H, W)", channels=-3, fits=fits)
@@ -160,25 +159,14 @@ def _coefficients(white_level: float) -> tuple[NDArray[np.float64], NDArray[np.f
     return coefficients, constant
 
 
-def _jitter_image(image: Image.Image, row: NDArray[np.float64]) -> Image.Image:
+def _jitter_image(image: Image.Image, maps: NDArray[np.float64]) -> Image.Image:
     if image.mode != "RGB":
-        return _jitter_image(image.convert("RGB"), row).convert(image.mode)
+        return _jitter_image(image.convert("RGB"), maps).convert(image.mode)
     # Bytes: a little faster for so small a picture than PIL's way from and to arrays.
-    pixels = np.frombuffer(image.tobytes(), dtype=np.uint8)
+    pixels = np.frombuffer(image.tobytes(), dtype=np.uint8).reshape(1, -1, 3)
     jittered = np.empty_like(pixels)
-    _SCRATCH.jitter_pixels(pixels, row, jittered)
+    map_pixels(pixels, maps, jittered)
     return Image.frombytes("RGB", image.size, jittered)
-
-
-def _jitter_bytes(x: NDArray[np.uint8], maps: NDArray[np.float64], channels_last: bool) -> NDArray[np.uint8]:
-    """A batch, picture by picture: a whole batch of floating-point numbers would not stay in the processor's cache."""
-    area = math.prod(x.shape[1:]) // 3
-    pictures = x.reshape(len(x), *((3 * area,) if channels_last else (3, area)))
-    jittered = np.empty_like(pictures, order="C")
-    jitter = _SCRATCH.jitter_pixels if channels_last else _SCRATCH.jitter_planes
-    for number, picture in enumerate(pictures):
-        jitter(picture, maps[number if len(maps) > 1 else 0], jittered[number])
-    return jittered.reshape(x.shape)
 
 
 @torch.no_grad()
@@ -194,9 +182,12 @@ def _jitter_tensor(x: torch.Tensor, maps: NDArray[np.float64]) -> torch.Tensor:
     if x.device.type != "cpu":
         return _jitter_values(x, maps)
     if x.dtype == torch.uint8:
-        return torch.from_numpy(_jitter_bytes(x.numpy(), maps, channels_last=False))
+        planes = x.flatten(2)
+        mapped = torch.empty_like(planes)
+        map_pixels(planes.mT.numpy(), maps, mapped.mT.numpy())
+        return mapped.reshape(x.shape)
     jittered = torch.empty_like(x)
-    for number in range(len(x)):  # one by one for the cache, as with bytes
+    for number in range(len(x)):  # one by one: a whole batch of them would not stay in the processor's cache
         chosen = number if len(maps) > 1 else 0
         jittered[number] = _jitter_values(x[number : number + 1], maps[chosen : chosen + 1])[0]
     return jittered
@@ -213,61 +204,3 @@ def _jitter_values(x: torch.Tensor, maps: NDArray[np.float64]) -> torch.Tensor:
     values = values.round_() if x.dtype == torch.uint8 else values.div_(255)
     jittered: torch.Tensor = values.to(x.dtype).reshape(x.shape)
     return jittered
-
-
-_CHUNK = 96 * 96
-"""How many pixels are worked on at a time: a patch of Camelyon17."""
-
-_BLOCK = 4
-"""Four pixels in a row of twelve numbers: a 12x12 product is twice as fast as a 3x3 one with its narrow rows."""
-
-_WIDE = 96
-"""Pixels in a row when a number for each colour meets all pixels: long rows, for the same reason."""
-
-
-class _Scratch(threading.local):
-    """The room for one chunk, kept from call to call: asking for it anew makes a patch about a fifth slower.
-
-    A chunk that is not full leaves old values behind it, which are positive and finite and so disturb nothing.
-    """
-
-    def __init__(self) -> None:
-        self.values, self.logs = torch.ones(3 * _CHUNK), torch.empty(3 * _CHUNK)
-        self.blocks = torch.zeros(3 * _BLOCK, 3 * _BLOCK)
-        self.block_values, self.block_logs = (each.view(-1, 3 * _BLOCK) for each in (self.values, self.logs))
-        self.wide_values = self.values.view(-1, 3 * _WIDE)
-        self.factors = torch.empty(3 * _WIDE)
-        self.half = torch.full((3 * _WIDE,), 0.5 - EPS)  # with what the conversion cuts off, this rounds
-        # The same memory as arrays: numpy makes bytes of numbers faster than torch.
-        self.array = self.values.numpy()
-        self.diagonal = np.einsum("kckj->kcj", self.blocks.numpy().reshape(_BLOCK, 3, _BLOCK, 3))
-        self.factor_rows = self.factors.numpy().reshape(_WIDE, 3)
-
-    def jitter_pixels(self, x: NDArray[np.uint8], row: NDArray[np.float64], out: NDArray[np.uint8]) -> None:
-        """The colours of one pixel after those of another, as in PIL images and arrays; flat."""
-        self.diagonal[:] = row[:9].reshape(3, 3)
-        self.factor_rows[:] = np.exp(row[9:])
-        for start in range(0, len(x), 3 * _CHUNK):
-            part = slice(start, start + 3 * _CHUNK)
-            chunk = self.array[: len(x) - start]
-            np.copyto(chunk, x[part])
-            torch.log(self.values.add_(EPS), out=self.logs)
-            torch.mm(self.block_logs, self.blocks, out=self.block_values).exp_()
-            torch.addcmul(self.half, self.wide_values, self.factors, out=self.wide_values).clamp_max_(255)
-            np.copyto(out[part], chunk, casting="unsafe")
-
-    def jitter_planes(self, x: NDArray[np.uint8], row: NDArray[np.float64], out: NDArray[np.uint8]) -> None:
-        """One colour of all pixels after another, as in tensors; (3, P)."""
-        matrix = torch.from_numpy(row[:9].reshape(3, 3).T.astype(np.float32))
-        shift = torch.from_numpy(row[9:, None].astype(np.float32))
-        logs, values = self.logs.view(3, -1), self.values.view(3, -1)
-        for start in range(0, x.shape[1], _CHUNK):
-            part = slice(start, start + _CHUNK)
-            chunk = self.array.reshape(3, -1)[:, : x.shape[1] - start]
-            np.copyto(chunk, x[:, part])
-            torch.log(self.values.add_(EPS), out=self.logs)
-            torch.mm(matrix, logs, out=values).add_(shift).exp_().add_(0.5 - EPS).clamp_max_(255)
-            np.copyto(out[:, part], chunk, casting="unsafe")
-
-
-_SCRATCH = _Scratch()
