@@ -21,13 +21,8 @@ from torchvision.transforms.functional import to_pil_image, to_tensor
 
 from benchmarks._timing import Milliseconds, best, interleaved, ratio
 from wilds_targeted import Example
-from wilds_targeted.augmentations.stain_color_jitter import (
-    EPS,
-    OD_MATRIX,
-    StainColorJitter,
-    draw_jitter,
-    jitter_stains,
-)
+from wilds_targeted.augmentations.stain_color_jitter import StainColorJitter, draw_jitter, jitter_stains
+from wilds_targeted.augmentations.stains import EPS, OD_MATRIX
 
 SIZE, BATCH, SIGMA = 96, 128, 0.1
 MATRIX = torch.tensor(OD_MATRIX, dtype=torch.float32)

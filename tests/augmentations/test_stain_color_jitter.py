@@ -13,14 +13,8 @@ from PIL import Image
 from skimage.color import hed2rgb, rgb2hed
 
 from wilds_targeted import Example, Kind
-from wilds_targeted.augmentations.stain_color_jitter import (
-    EPS,
-    OD_MATRIX,
-    StainColorJitter,
-    draw_jitter,
-    jitter_stains,
-    separate_stains,
-)
+from wilds_targeted.augmentations.stain_color_jitter import StainColorJitter, draw_jitter, jitter_stains
+from wilds_targeted.augmentations.stains import EPS, OD_MATRIX, separate_stains
 from wilds_targeted.errors import DataError, ParameterError
 from wilds_targeted.registry import get_registry
 

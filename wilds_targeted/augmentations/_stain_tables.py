@@ -13,8 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-EPS = 1e-6
-"""Keeps black from having an infinite density."""
+from wilds_targeted.augmentations.stains import EPS
 
 _LOGARITHMS = np.log(np.arange(256) + EPS)
 

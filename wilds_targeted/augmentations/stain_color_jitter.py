@@ -13,21 +13,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from PIL import Image
 
 from wilds_targeted.augmentation import Augmentation
-from wilds_targeted.augmentations._stain_tables import EPS, map_pixels
+from wilds_targeted.augmentations._stain_tables import map_pixels
+from wilds_targeted.augmentations.stains import EPS, INVERSE, OD_MATRIX
 from wilds_targeted.errors import DataError, ParameterError
 from wilds_targeted.example import Example
-
-OD_MATRIX = np.array([[0.65, 0.70, 0.29], [0.07, 0.99, 0.11], [0.27, 0.57, 0.78]])
-"""Optical densities of hematoxylin, eosin and DAB (rows) in red, green and blue, as published, to two decimals.
-
-The rows have length one up to that rounding (0.998, 0.999 and 1.003): this is the normalized matrix.
-"""
-
-_INVERSE = np.linalg.inv(OD_MATRIX)
 
 _T = TypeVar("_T", Image.Image, NDArray[np.uint8], torch.Tensor)
 
@@ -68,16 +61,6 @@ def draw_jitter(
     """Alpha and beta for the three stains of one picture, or, with a count, a row of three for each of so many."""
     drawn = rng.uniform(-sigma, sigma, 6 if count is None else (count, 6))
     return 1 + drawn[..., :3], drawn[..., 3:]
-
-
-def separate_stains(pixels: ArrayLike, white_level: float = 1.0) -> NDArray[np.float64]:
-    """The densities of hematoxylin, eosin and DAB in pixels (..., 3) with values from 0 to 255.
-
-    >>> separate_stains(255 * np.exp(-OD_MATRIX[0]), white_level=255).round(3).tolist() == [1, 0, 0]
-    True
-    """
-    density: NDArray[np.float64] = -np.log((np.asarray(pixels, dtype=np.float64) + EPS) / white_level)
-    return density @ _INVERSE
 
 
 def jitter_stains(x: _T, alpha: Any, beta: Any, white_level: float = 1.0) -> _T:
@@ -151,7 +134,7 @@ def _coefficients(white_level: float) -> tuple[NDArray[np.float64], NDArray[np.f
         raise ParameterError(f"white_level={white_level}: expected is a number above 0, such as 1 or 255.")
     coefficients, constant = np.zeros((6, 12)), np.zeros(12)
     for stain in range(3):
-        matrix = np.outer(_INVERSE[:, stain], OD_MATRIX[stain])
+        matrix = np.outer(INVERSE[:, stain], OD_MATRIX[stain])
         coefficients[stain, :9] = matrix.ravel()
         coefficients[stain, 9:] = -math.log(white_level) * matrix.sum(axis=0)
     coefficients[3:, 9:] = -OD_MATRIX

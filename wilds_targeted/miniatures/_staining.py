@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from wilds_targeted.augmentations.stains import OD_MATRIX
 from wilds_targeted.miniatures._painting import Floats
 
 Doubles = npt.NDArray[np.float64]
 
-OD_VECTORS: Doubles = np.array([[0.65, 0.70, 0.29], [0.07, 0.99, 0.11]])
-"""Optical density of hematoxylin and eosin in red, green and blue (Ruifrok and Johnston, 2001)."""
+OD_VECTORS: Doubles = OD_MATRIX[:2]
+"""Optical density of hematoxylin and eosin in red, green and blue."""
 
 
 @dataclass(frozen=True)
