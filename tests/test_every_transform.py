@@ -12,26 +12,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from wilds_targeted.miniatures import MINIATURES
-from wilds_targeted.registry import get_registry
+from wilds_targeted.testing import served_miniatures
 
 FIXTURE_OF = {"iwildcam": "miniature", "camelyon17": "camelyon_miniature"}
-CASES = [
-    (name, dataset)
-    for name, spec in sorted(get_registry().transforms.items())
-    for dataset in MINIATURES
-    if spec.serves(dataset)
-]
+CASES = served_miniatures()
 FLAGS = (
     "--algorithm ERM --model miniature-cnn --target_resolution 24 24 --n_epochs 2 --batch_size 16 --frac 0.4 "
     "--loader_kwargs num_workers=0 pin_memory=False --transform_p 0.8 --evaluate_all_splits false --eval_splits test "
     "--log_dir logs --seed 3"
 ).split()
-
-
-def test_every_transform_has_a_miniature() -> None:
-    assert {name for name, _ in CASES} == set(get_registry().transforms)
-    assert set(FIXTURE_OF) == set(MINIATURES)
 
 
 def flags_for(name: str, dataset: str, request: pytest.FixtureRequest) -> list[str]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from PIL import Image, ImageDraw, ImageFont
 
+from wilds_targeted.augmentations.pictures import demand_picture
 from wilds_targeted.errors import DataError
-from wilds_targeted.example import load_example
-from wilds_targeted.pipeline import build_pipeline
+from wilds_targeted.example import Batch, Example, load_example
+from wilds_targeted.mixing import Mixer, build_mixer
+from wilds_targeted.pipeline import Pipeline, build_pipeline
 from wilds_targeted.registry import get_registry
 
 TILE_HEIGHT = 150
@@ -19,13 +23,49 @@ INK = (34, 34, 34)
 FAINT = (110, 110, 110)
 PAPER = (255, 255, 255)
 
+Augmenter = Callable[[Sequence[Example]], list[Any]]
+"""From examples to what a transform makes of each: its ``x`` after one draw."""
+
+
+def build_augmenter(name: str, dataset: Any, parameters: Mapping[str, Any] | None = None) -> Augmenter:
+    """What a registered transform does, by itself: with probability 1, and without the flip that may accompany it.
+
+    One that works on batches takes the examples as its batch.
+
+    Args:
+        name: Registered transform.
+        dataset: The full `WILDSDataset`.
+        parameters: The transform's parameters.
+    """
+    mixer = build_mixer([name], dataset, parameters=parameters)
+    if mixer is not None:
+        return functools.partial(_mix, name, mixer)
+    pipeline = build_pipeline([name], dataset, base=None, parameters=parameters)
+    pipeline.flip = False
+    return functools.partial(_augment, pipeline)
+
+
+def _augment(pipeline: Pipeline, examples: Sequence[Example]) -> list[Any]:
+    return [pipeline.augment(example) for example in examples]
+
+
+def _mix(name: str, mixer: Mixer, examples: Sequence[Example]) -> list[Any]:
+    from torchvision.transforms.functional import to_pil_image, to_tensor
+
+    pictures = [demand_picture(example, name).convert("RGB") for example in examples]
+    x = torch.stack([to_tensor(picture.resize(pictures[0].size)) for picture in pictures])
+    labels = torch.tensor([int(example.y) for example in examples])
+    mixed = mixer(Batch(x, labels, torch.stack([example.metadata for example in examples])))
+    return pictures if mixed is None else [to_pil_image(each) for each in mixed.x]
+
 
 def draw_preview(
     name: str, dataset: Any, *, rows: int = 6, draws: int = 5, seed: int = 0, parameters: dict[str, Any] | None = None
 ) -> Image.Image:
     """Training examples in the first column, draws of the augmentation beside them.
 
-    Every draw applies the augmentation (probability 1), without the flip that may accompany it in training.
+    Every draw applies the augmentation (probability 1), without the flip that may accompany it in training. An
+    augmentation of batches gets the examples of all rows as a batch.
 
     Args:
         name: Registered transform.
@@ -35,16 +75,17 @@ def draw_preview(
         seed: Chooses examples and draws.
         parameters: The transform's parameters.
     """
-    pipeline = build_pipeline([name], dataset, base=None, parameters=parameters)
-    pipeline.flip = False
-    rng = np.random.default_rng(seed)
-    lines = []
+    augment = build_augmenter(name, dataset, parameters)
+    # One more than a single row, so that there is somebody to mix it with.
+    chosen = spread_over_classes(dataset, max(rows, 2), np.random.default_rng(seed))
+    examples = [load_example(dataset, index) for index in chosen]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        for index in spread_over_classes(dataset, rows, rng):
-            original = load_example(dataset, index)
-            tiles = [_tile(original.x), *(_tile(pipeline.augment(original)) for _ in range(draws))]
-            lines.append((f"row {index}, class {int(original.y)}", tiles))
+        drawn = [augment(examples) for _ in range(draws)]
+    lines = [
+        (f"row {example.index}, class {int(example.y)}", [tile(example.x), *(tile(draw[row]) for draw in drawn)])
+        for row, example in enumerate(examples[:rows])
+    ]
     spec = get_registry().transforms.find(name)
     title = f"{name} ({spec.kind.value}) on {dataset.dataset_name}"
     return _sheet(title, [f"randomizes {spec.randomizes}", f"preserves {spec.preserves}"], lines)
@@ -67,7 +108,7 @@ def spread_over_classes(dataset: Any, count: int, rng: np.random.Generator) -> l
     return chosen[:count]
 
 
-def _tile(x: Any) -> Image.Image:
+def tile(x: Any, height: int = TILE_HEIGHT) -> Image.Image:
     """Any input that is a picture, at the height of a tile."""
     if not isinstance(x, Image.Image):
         pixels = np.asarray(x, dtype=np.float64)
@@ -76,15 +117,15 @@ def _tile(x: Any) -> Image.Image:
         span = pixels.max() - pixels.min() or 1.0
         scaled = (255 * (pixels - pixels.min()) / span).astype(np.uint8)
         x = Image.fromarray(np.broadcast_to(scaled, (3, *scaled.shape[1:])).transpose(1, 2, 0).copy())
-    width = max(1, round(x.width * TILE_HEIGHT / x.height))
-    tile: Image.Image = x.convert("RGB")
-    return tile.resize((width, TILE_HEIGHT), Image.Resampling.LANCZOS)
+    width = max(1, round(x.width * height / x.height))
+    picture: Image.Image = x.convert("RGB")
+    return picture.resize((width, height), Image.Resampling.LANCZOS)
 
 
 def _sheet(title: str, subtitles: list[str], lines: list[tuple[str, list[Image.Image]]]) -> Image.Image:
     large, small = ImageFont.load_default(size=20), ImageFont.load_default(size=14)
     columns = len(lines[0][1])
-    width = max(tile.width for _, tiles in lines for tile in tiles)
+    width = max(each.width for _, tiles in lines for each in tiles)
     top = 40 + 22 * len(subtitles) + 26
     row_height = TILE_HEIGHT + 20 + GAP
     sheet = Image.new("RGB", (GAP + columns * (width + GAP) + 2 * GAP, top + len(lines) * row_height + GAP), PAPER)
@@ -98,7 +139,7 @@ def _sheet(title: str, subtitles: list[str], lines: list[tuple[str, list[Image.I
         pen.text((left, top - 20), "original" if column == 0 else f"draw {column}", INK, small)
     for position, (caption, tiles) in enumerate(lines):
         above = top + position * row_height
-        for left, tile in zip(lefts, tiles, strict=True):
-            sheet.paste(tile, (left, above))
+        for left, each in zip(lefts, tiles, strict=True):
+            sheet.paste(each, (left, above))
         pen.text((GAP, above + TILE_HEIGHT + 2), caption, FAINT, small)
     return sheet

@@ -22,9 +22,8 @@ from PIL import Image
 
 from wilds_targeted import api
 from wilds_targeted.augmentation import Mixed
-from wilds_targeted.errors import DataError
 from wilds_targeted.example import Batch, load_example
-from wilds_targeted.miniatures import MINIATURES
+from wilds_targeted.miniatures import MINIATURES, write_miniature
 from wilds_targeted.mixing import Mixer
 from wilds_targeted.pipeline import Pipeline, build_pipeline, image_base
 from wilds_targeted.registry import Shelf, get_registry
@@ -41,33 +40,37 @@ LOADER_SIZE = (32, 32)
 """To what the loaders' images are resized."""
 
 
+_SMALL = {
+    "iwildcam": {
+        "train_cameras": 12,
+        "val_cameras": 3,
+        "test_cameras": 3,
+        "images_per_camera": 20,
+        "images_per_unseen_camera": 20,
+        "width": 64,
+        "height": 48,
+    },
+    "camelyon17": {"train_patches": 40, "id_val_patches": 8, "val_patches": 20, "test_patches": 20},
+}
+
+
 def write_small(name: str, root_dir: str | Path) -> None:
     """Write the smallest miniature of that data set."""
-    from wilds_targeted.miniatures.camelyon17 import write_camelyon17
-    from wilds_targeted.miniatures.iwildcam import write_iwildcam
-
-    if name not in MINIATURES:
-        raise DataError(f"there is no miniature of {name!r}; there is one of {', '.join(MINIATURES)}.")
-    if name == "camelyon17":
-        write_camelyon17(root_dir, train_patches=40, id_val_patches=8, val_patches=20, test_patches=20, progress=False)
-        return
-    write_iwildcam(
-        root_dir,
-        train_cameras=12,
-        val_cameras=3,
-        test_cameras=3,
-        images_per_camera=20,
-        images_per_unseen_camera=20,
-        width=64,
-        height=48,
-        progress=False,
-    )
+    write_miniature(name, root_dir, **_SMALL.get(name, {}), progress=False)
 
 
 def miniature_dataset(name: str, root_dir: str | Path) -> Any:
     """The smallest miniature of that data set, written into an empty folder and loaded."""
     write_small(name, root_dir)
     return api.get_dataset(name, root_dir=root_dir)
+
+
+def served_miniatures() -> list[tuple[str, str]]:
+    """Every registered transform with each of the miniatures that it serves, to parametrize a test."""
+    transforms = get_registry().transforms
+    return [
+        (name, dataset) for name in sorted(transforms) for dataset in MINIATURES if transforms[name].serves(dataset)
+    ]
 
 
 def check_registered(dataset: Any, distribution: str | None = None) -> list[str]:

@@ -11,7 +11,7 @@ from wilds_targeted.augmentations.mixup import MixUp, Pairing
 
 
 def batch(*values: float) -> Batch:
-    x = torch.tensor(values).reshape(-1, 1, 1, 1).expand(-1, 3, 2, 2).clone()
+    x = torch.tensor(values, dtype=torch.float32).reshape(-1, 1, 1, 1).expand(-1, 3, 2, 2).clone()
     return Batch(x, torch.arange(len(values)), torch.zeros(len(values), 1))
 
 

@@ -12,6 +12,7 @@ from wilds_targeted.errors import WildsTargetedError, one_line
 
 _COMMANDS = {
     "background-reliance": "Tell how far a trained model leans on animal and background.",
+    "contact-sheet": "Draw every registered transform, before and after, on generated data.",
     "demo": "Train four methods on a generated world and write a page of the results.",
     "fetch-wilds": "Clone WILDS, whose scripts `run` uses, into the cache folder.",
     "miniature": "Write a small generated data set in WILDS's on-disk format.",

@@ -15,8 +15,7 @@ from PIL import Image
 
 from wilds_targeted.example import load_example
 from wilds_targeted.experiments.plan import Method
-from wilds_targeted.pipeline import build_pipeline
-from wilds_targeted.preview import spread_over_classes
+from wilds_targeted.preview import build_augmenter, spread_over_classes
 from wilds_targeted.registry import get_registry
 
 LARGEST_SIDE = 256
@@ -52,17 +51,23 @@ def draw_samples(dataset: Any, methods: Sequence[Method], *, rows: int = 4, draw
     """
     registered = [method for method in methods if method.transform in get_registry().transforms]
     with contextlib.redirect_stderr(io.StringIO()):  # what builders tell belongs to a run's own output
-        pipelines = [build_pipeline([method.transform], dataset, base=None) for method in registered]
-    for pipeline in pipelines:
-        pipeline.flip = False
-    examples = []
+        augmenters = [build_augmenter(method.transform, dataset) for method in registered]
+    chosen = spread_over_classes(dataset, rows, np.random.default_rng(seed))
+    examples = [load_example(dataset, index) for index in chosen]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        for index in spread_over_classes(dataset, rows, np.random.default_rng(seed)):
-            example = load_example(dataset, index)
-            drawn = tuple(tuple(data_address(each.augment(example)) for _ in range(draws)) for each in pipelines)
-            examples.append(Sample(f"class {int(example.y)}", data_address(example.x), drawn))
-    return Samples(tuple(method.title for method in registered), tuple(examples))
+        drawn = [[augment(examples) for _ in range(draws)] for augment in augmenters]
+    return Samples(
+        tuple(method.title for method in registered),
+        tuple(
+            Sample(
+                f"class {int(example.y)}",
+                data_address(example.x),
+                tuple(tuple(data_address(draw[row]) for draw in by_method) for by_method in drawn),
+            )
+            for row, example in enumerate(examples)
+        ),
+    )
 
 
 def count_images(dataset: Any) -> dict[str, tuple[int, int]]:

@@ -21,12 +21,10 @@ from wilds_targeted.annotations.iwildcam import (
     root_of,
     training_rows,
 )
-from wilds_targeted.example import load_example
+from wilds_targeted.example import load_image
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-
-    from PIL import Image
 
     from wilds_targeted.annotations.locate import AnnotationFiles
     from wilds_targeted.annotations.table import AnnotationTable
@@ -290,11 +288,6 @@ def _build(
         BackgroundPools(empty, cameras(dataset)[empty], pools),
         pool_of,
         AnnotatedForegrounds(table, min_confidence),
-        functools.partial(_load_image, dataset),
+        functools.partial(load_image, dataset),
         soft_edges,
     )
-
-
-def _load_image(dataset: Any, row: int) -> Image.Image:
-    image: Image.Image = load_example(dataset, row).x
-    return image
