@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+import warnings
 
 import pytest
 import torch
@@ -77,3 +78,12 @@ def test_wilds_group_metrics_work() -> None:
     assert results["acc_group:0"] == 0.5
     assert results["acc_group:1"] == 1.0
     assert results["acc_wg"] == 0.5
+
+
+def test_read_only_columns_are_nothing_to_warn_of_in_wilds() -> None:
+    mends.mend_wilds()
+    words = "The given NumPy array is not writable, and PyTorch does not support non-writable tensors."
+    with warnings.catch_warnings(record=True) as told:
+        for module in ("wilds.datasets.camelyon17_dataset", "somebody.else"):
+            warnings.warn_explicit(words, UserWarning, "file.py", 74, module=module)
+    assert len(told) == 1, "only where somebody else says so"

@@ -80,6 +80,21 @@ def settle_model_kwargs(
         config.model_kwargs = {**thaw(spec.defaults.get("model_kwargs", {})), **given}
 
 
+def settle_optimizer_kwargs(config: Any, given: Mapping[str, Any], default_optimizer: str | None) -> None:
+    """Give another optimizer than the data set's own only the keywords of the command line.
+
+    WILDS's data sets bring those of their default optimizer, such as SGD's ``momentum``, whichever is asked for; Adam
+    then fails on them.
+
+    Args:
+        config: Its ``optimizer_kwargs`` are settled.
+        given: The keywords of the command line.
+        default_optimizer: The data set's own optimizer.
+    """
+    if config.optimizer != default_optimizer:
+        config.optimizer_kwargs = dict(given)
+
+
 def check_parameters(
     specs: Sequence[TransformSpec], dataset_name: str, p: float, parameters: Mapping[str, object]
 ) -> list[dict[str, Any]]:

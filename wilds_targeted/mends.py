@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import warnings
 from types import ModuleType
 from typing import Any
 
@@ -75,3 +76,5 @@ def mend_wilds() -> None:
     import wilds.common.utils
 
     mend_group_averages(wilds.common.utils)
+    # Pandas 3 hands out read-only columns; Camelyon17 makes tensors of them, which nobody writes to, and torch warns.
+    warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning, r"wilds\.")

@@ -144,6 +144,14 @@ def test_a_data_sets_keywords_hold_for_wilds_models_only() -> None:
     assert "pretrained" not in settle("--dataset", "camelyon17", "--model", "miniature-cnn").model_kwargs
 
 
+def test_a_data_sets_keywords_hold_for_its_own_optimizer_only() -> None:
+    assert settle("--dataset", "camelyon17").optimizer_kwargs == {"momentum": 0.9}
+    assert settle("--dataset", "camelyon17", "--optimizer", "SGD").optimizer_kwargs == {"momentum": 0.9}
+    assert settle("--dataset", "camelyon17", "--optimizer", "Adam").optimizer_kwargs == {}
+    given = ("--optimizer", "Adam", "--optimizer_kwargs", "amsgrad=True")
+    assert settle("--dataset", "camelyon17", *given).optimizer_kwargs == {"amsgrad": True}
+
+
 def test_birdcalls_has_the_papers_settings() -> None:
     defaults = get_registry().datasets["birdcalls"].defaults
     assert (defaults["model"], defaults["batch_size"], defaults["n_epochs"]) == ("efficientnet-b0", 64, 100)

@@ -8,7 +8,13 @@ from functools import partial, wraps
 from types import ModuleType
 from typing import Any
 
-from wilds_targeted.choice import NO_ADDITIONAL_TRANSFORM, chosen_transforms, finalize_config, settle_model_kwargs
+from wilds_targeted.choice import (
+    NO_ADDITIONAL_TRANSFORM,
+    chosen_transforms,
+    finalize_config,
+    settle_model_kwargs,
+    settle_optimizer_kwargs,
+)
 from wilds_targeted.registry import Shelf, get_registry
 from wilds_targeted.specs import AlgorithmInputs, thaw
 
@@ -98,10 +104,12 @@ def finalize_defaults(module: ModuleType) -> None:
 
     @wraps(original)
     def populate_defaults(config: Any) -> Any:
-        given = dict(config.model_kwargs)
+        model_kwargs, optimizer_kwargs = dict(config.model_kwargs), dict(config.optimizer_kwargs)
         config = original(config)
+        own = module.dataset_defaults[config.dataset]
         model = _registered(get_registry().models, config.model, "models")
-        settle_model_kwargs(config, given, module.dataset_defaults[config.dataset].get("model"), model)
+        settle_model_kwargs(config, model_kwargs, own.get("model"), model)
+        settle_optimizer_kwargs(config, optimizer_kwargs, own.get("optimizer"))
         finalize_config(config, get_registry())
         return config
 

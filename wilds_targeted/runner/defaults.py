@@ -18,6 +18,7 @@ from wilds_targeted.choice import (
     WILDS_MODELS,
     finalize_config,
     settle_model_kwargs,
+    settle_optimizer_kwargs,
 )
 from wilds_targeted.errors import ConfigError
 from wilds_targeted.registry import Registry, get_registry
@@ -64,6 +65,7 @@ def complete(given: argparse.Namespace) -> argparse.Namespace:
             raise ConfigError(f"--{name} has no default for --dataset {config.dataset}: please give it.")
     own = None if config.model in WILDS_MODELS else registry.models[config.model]
     settle_model_kwargs(config, given.model_kwargs, dataset.defaults.get("model"), own)
+    settle_optimizer_kwargs(config, given.optimizer_kwargs, dataset.defaults.get("optimizer"))
     _check_final(config, given)
     finalize_config(config, registry)
     return config
