@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from PIL import Image
 
 from wilds_targeted import get_dataset
-from wilds_targeted.cli.contact_sheet import NAMES_KEY, command
-from wilds_targeted.contact_sheet import AFTERS, draw_contact_sheet
+from wilds_targeted.cli.contact_sheet import command
+from wilds_targeted.contact_sheet import AFTERS, NAMES_KEY, draw_contact_sheet
 from wilds_targeted.errors import ParameterError
 from wilds_targeted.registry import OWN_DISTRIBUTION, get_registry
 

@@ -17,9 +17,9 @@ from wilds_targeted.testing import served_miniatures
 FIXTURE_OF = {"iwildcam": "miniature", "camelyon17": "camelyon_miniature"}
 CASES = served_miniatures()
 FLAGS = (
-    "--algorithm ERM --model miniature-cnn --target_resolution 24 24 --n_epochs 2 --batch_size 16 --frac 0.4 --optimizer Adam "
-    "--loader_kwargs num_workers=0 pin_memory=False --transform_p 0.8 --evaluate_all_splits false --eval_splits test "
-    "--log_dir logs --seed 3"
+    "--algorithm ERM --model miniature-cnn --target_resolution 24 24 --n_epochs 2 --batch_size 16 --frac 0.4 "
+    "--optimizer Adam --loader_kwargs num_workers=0 pin_memory=False --transform_p 0.8 --evaluate_all_splits false "
+    "--eval_splits test --log_dir logs --seed 3"
 ).split()
 
 

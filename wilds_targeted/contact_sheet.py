@@ -13,13 +13,17 @@ from typing import Any
 import numpy as np
 import torch
 from PIL import Image, ImageDraw, ImageFont
+from PIL.PngImagePlugin import PngInfo
 
 from wilds_targeted.api import get_dataset
 from wilds_targeted.example import load_example
+from wilds_targeted.files import written_whole
 from wilds_targeted.miniatures import MINIATURES, write_miniature
 from wilds_targeted.preview import FAINT, GAP, INK, PAPER, build_augmenter, spread_over_classes, tile
 from wilds_targeted.registry import get_registry
 from wilds_targeted.specs import Kind, TransformSpec
+
+NAMES_KEY = "transforms"
 
 AFTERS = 2
 """How many draws stand beside each original."""
@@ -60,6 +64,13 @@ class ContactSheet:
     image: Image.Image
     names: tuple[str, ...]
     left_out: tuple[str, ...]
+
+    def save(self, path: str | Path) -> None:
+        """Write a PNG file that also tells, under the key `NAMES_KEY`, the names on it."""
+        facts = PngInfo()
+        facts.add_text(NAMES_KEY, " ".join(self.names))
+        with written_whole(path) as arriving:
+            self.image.save(arriving, pnginfo=facts, optimize=True)
 
 
 @dataclass(frozen=True)

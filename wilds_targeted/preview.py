@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -128,7 +129,9 @@ def _sheet(title: str, subtitles: list[str], lines: list[tuple[str, list[Image.I
     width = max(each.width for _, tiles in lines for each in tiles)
     top = 40 + 22 * len(subtitles) + 26
     row_height = TILE_HEIGHT + 20 + GAP
-    sheet = Image.new("RGB", (GAP + columns * (width + GAP) + 2 * GAP, top + len(lines) * row_height + GAP), PAPER)
+    longest = max(large.getlength(title), *(small.getlength(subtitle) for subtitle in subtitles))
+    across = max(GAP + columns * (width + GAP) + 2 * GAP, math.ceil(longest) + 2 * GAP)
+    sheet = Image.new("RGB", (across, top + len(lines) * row_height + GAP), PAPER)
     pen = ImageDraw.Draw(sheet)
     pen.text((GAP, 8), title, INK, large)
     for position, subtitle in enumerate(subtitles):
