@@ -14,33 +14,35 @@ import pytest
 from wilds_targeted.errors import RunError
 from wilds_targeted.experiments import warm
 from wilds_targeted.experiments.demo import run_demo
-from wilds_targeted.experiments.plan import Plan, load_plan
+from wilds_targeted.experiments.plan import DATASETS, Plan, load_plan
 from wilds_targeted.experiments.processes import JobError
 from wilds_targeted.files import locked
 
-SIZES = (
-    "--train-cameras 12 --val-cameras 3 --test-cameras 3 --images-per-camera 20 --images-per-unseen-camera 8 "
-    "--size 48 36"
-)
+SIZES = {
+    "iwildcam": "--train-cameras 12 --val-cameras 3 --test-cameras 3 --images-per-camera 20 "
+    "--images-per-unseen-camera 8 --size 48 36",
+    "camelyon17": "--train-patches 20 --id-val-patches 2 --val-patches 20 --test-patches 20",
+}
 
 
-def small_plan(epochs: int = 1, **changes: str) -> Plan:
-    plan = load_plan(quick=True)
+def small_plan(dataset: str = "iwildcam", epochs: int = 1, **changes: str) -> Plan:
+    plan = load_plan(dataset, quick=True)
     flags = list(plan.flags)
     for name, value in {"n_epochs": str(epochs), **changes}.items():
         flags[flags.index(f"--{name}") + 1] = value
-    return replace(plan, miniature=tuple(SIZES.split()), flags=tuple(flags))
+    return replace(plan, miniature=tuple(SIZES[dataset].split()), flags=tuple(flags))
 
 
 @pytest.mark.slow
-def test_the_whole_demo_on_the_smallest_world(tmp_path: Path) -> None:
-    plan = small_plan(epochs=2)
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_the_whole_demo_on_the_smallest_world(dataset: str, tmp_path: Path) -> None:
+    plan = small_plan(dataset, epochs=2)
     outcome = run_demo(tmp_path / "demo", plan=plan)
     assert [row.transform for row in outcome.rows] == [method.transform for method in plan.methods]
     assert all(0 <= score.out_of_domain <= 1 for row in outcome.rows for score in row.scores)
     text = outcome.page.read_text()
     assert all(str(row.out_of_domain) in text for row in outcome.rows)
-    printed = (tmp_path / "demo" / "runs" / "copypaste_samey-seed0" / "output.txt").read_text()
+    printed = (tmp_path / "demo" / "runs" / f"{plan.methods[-1].transform}-seed0" / "output.txt").read_text()
     assert "running the built-in runner" in printed
     assert run_demo(tmp_path / "demo", plan=plan).earlier == 4
 
