@@ -7,10 +7,11 @@ import pytest
 import torch
 from PIL import Image
 
-from wilds_targeted import Augmentation, Example, Kind, Level, Parameter, TransformSpec
+from wilds_targeted import Augmentation, Example, Kind, Level, Parameter, TransformSpec, get_dataset
 from wilds_targeted.choice import check_parameters, parse_assignments
 from wilds_targeted.errors import ConfigError, ParameterError
-from wilds_targeted.pipeline import Pipeline, image_base
+from wilds_targeted.pipeline import Pipeline, build_pipeline, image_base
+from wilds_targeted.registry import get_registry
 
 
 class Brighten(Augmentation):
@@ -113,6 +114,7 @@ def test_parameters_are_converted_and_defaults_filled_in() -> None:
         ({"alpha": "2"}, r"^transform 'shine': alpha=2: allowed is a number from 0 to 1$"),
         ({"alpha": "much"}, "alpha=much: allowed is a number"),
         ({"alpha": "nan"}, "alpha=nan: allowed is a number"),
+        ({"alpha": "inf"}, "alpha=inf: allowed is a number"),
         ({"k": "1.5"}, "k=1.5: allowed is an integer of at least 1"),
         ({"k": 1.5}, "k=1.5: allowed is an integer of at least 1"),
         ({"k": True}, "k=True: allowed is an integer"),
@@ -147,3 +149,16 @@ def test_assignments() -> None:
             parse_assignments(wrong)
     with pytest.raises(ParameterError, match="sets 'a' twice"):
         parse_assignments(["a=1", "a=2"])
+
+
+def test_the_flip_accompanies_augmentations_on_iwildcam_and_birdcalls_alone() -> None:
+    assert {name for name, spec in get_registry().datasets.items() if spec.flip} == {"iwildcam", "birdcalls"}
+
+
+@pytest.mark.parametrize(("name", "fixture"), [("iwildcam", "miniature"), ("camelyon17", "camelyon_miniature")])
+@pytest.mark.parametrize("transform", ["randaugment", "mixup"])
+def test_the_pipeline_flips_where_the_data_set_says_so(
+    transform: str, name: str, fixture: str, request: pytest.FixtureRequest
+) -> None:
+    dataset = get_dataset(name, root_dir=request.getfixturevalue(fixture))
+    assert build_pipeline([transform], dataset, base=None).flip is (name == "iwildcam")

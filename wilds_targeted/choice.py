@@ -80,8 +80,8 @@ def settle_model_kwargs(
         config.model_kwargs = {**thaw(spec.defaults.get("model_kwargs", {})), **given}
 
 
-def settle_optimizer_kwargs(config: Any, given: Mapping[str, Any], default_optimizer: str | None) -> None:
-    """Give another optimizer than the data set's own only the keywords of the command line.
+def settle_optimizer_kwargs(config: Any, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+    """Take from another optimizer than the data set's own the keywords that the data set brought.
 
     WILDS's data sets bring those of their default optimizer, such as SGD's ``momentum``, whichever is asked for; Adam
     then fails on them.
@@ -89,10 +89,11 @@ def settle_optimizer_kwargs(config: Any, given: Mapping[str, Any], default_optim
     Args:
         config: Its ``optimizer_kwargs`` are settled.
         given: The keywords of the command line.
-        default_optimizer: The data set's own optimizer.
+        defaults: The data set's own defaults.
     """
-    if config.optimizer != default_optimizer:
-        config.optimizer_kwargs = dict(given)
+    if config.optimizer != defaults.get("optimizer"):
+        brought = set(defaults.get("optimizer_kwargs", {})) - set(given)
+        config.optimizer_kwargs = {key: value for key, value in config.optimizer_kwargs.items() if key not in brought}
 
 
 def check_parameters(

@@ -7,11 +7,13 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from wilds_targeted.errors import DataError, one_line
 
-_UNREADABLE = (Image.DecompressionBombError, OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error)
+UNREADABLE = (Image.DecompressionBombError, OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error)
 """What Pillow raises at a broken file, depending on its format."""
 
 
@@ -62,7 +64,7 @@ def load_example(dataset: Any, index: int) -> Example:
         x, y, metadata = dataset[index]
         if hasattr(x, "load"):
             x.load()
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         file = getattr(x, "filename", None) or getattr(error, "filename", None)
         raise DataError(
             f"row {index} of {dataset.dataset_name} can't be read ({file or 'its file'}: "
@@ -75,3 +77,8 @@ def load_image(dataset: Any, row: int) -> Image.Image:
     """The picture of that row."""
     image: Image.Image = load_example(dataset, row).x
     return image
+
+
+def training_rows(dataset: Any) -> NDArray[np.int64]:
+    """The rows of the training split."""
+    return np.flatnonzero(np.asarray(dataset.split_array) == dataset.split_dict["train"])

@@ -57,7 +57,8 @@ def build_mixer(
     if not found:
         return None
     if not dataset.is_classification:
-        raise ConfigError(f"transform {names[0]!r} mixes class labels, and {dataset.dataset_name} has none.")
+        mixing = next(name for name in names if get_registry().transforms[name].level is Level.BATCH)
+        raise ConfigError(f"transform {mixing!r} mixes class labels, and {dataset.dataset_name} has none.")
     return Mixer(found[0], p)
 
 

@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from wilds_targeted.augmentations.pictures import demand_picture
 from wilds_targeted.errors import DataError
-from wilds_targeted.example import Batch, Example, load_example
+from wilds_targeted.example import Batch, Example, load_example, training_rows
 from wilds_targeted.mixing import Mixer, build_mixer
 from wilds_targeted.pipeline import Pipeline, build_pipeline
 from wilds_targeted.registry import get_registry
@@ -95,12 +95,14 @@ def draw_preview(
 def spread_over_classes(dataset: Any, count: int, rng: np.random.Generator) -> list[int]:
     """Random training rows, one of each class in turn; the classes in random order, class 0 last.
 
-    In the data sets that the paper augments class 0 is the empty one, which most augmentations leave alone.
+    In iWildCam and BirdCalls class 0 is the empty one, which most augmentations leave alone.
     """
-    training = np.flatnonzero(np.asarray(dataset.split_array) == dataset.split_dict["train"])
+    training = training_rows(dataset)
     if len(training) == 0:
         raise DataError(f"the training split of {dataset.dataset_name} is empty: there is nothing to preview.")
     labels = np.asarray(dataset.y_array)[training]
+    if labels.ndim != 1:
+        raise DataError(f"a preview shows examples by class, and {dataset.dataset_name} has several labels for each.")
     classes = sorted(rng.permutation(np.unique(labels)).tolist(), key=lambda label: label == 0)
     queues = [rng.permutation(training[labels == label]).tolist() for label in classes]
     chosen: list[int] = []

@@ -77,7 +77,7 @@ class Parameter:
         if isinstance(converted, int | float) and not isinstance(converted, bool):
             too_small = self.minimum is not None and converted < self.minimum
             too_large = self.maximum is not None and converted > self.maximum
-            if too_small or too_large or math.isnan(converted):
+            if too_small or too_large or not math.isfinite(converted):
                 raise ParameterError(f"{self.name}={value}: allowed is {self.allowed}")
         return converted
 

@@ -22,7 +22,7 @@ from PIL import Image
 
 from wilds_targeted import api
 from wilds_targeted.augmentation import Mixed
-from wilds_targeted.example import Batch, load_example
+from wilds_targeted.example import Batch, load_example, training_rows
 from wilds_targeted.miniatures import MINIATURES, write_miniature
 from wilds_targeted.mixing import Mixer
 from wilds_targeted.pipeline import Pipeline, build_pipeline, image_base
@@ -203,7 +203,8 @@ def _check_loaders(spec: TransformSpec, pipeline: Pipeline, dataset: Any) -> Non
         expected = [base(pipeline.augment(load_example(dataset, row))) for row in rows]
     else:
         expected = [base(dataset[row][0]) for row in rows]
-    assert torch.equal(evaluated, torch.stack(expected)), f"{name}: evaluation must get the base steps only"
+    shown = "this diagnostic and the base steps" if spec.in_evaluation else "the base steps only"
+    assert torch.equal(evaluated, torch.stack(expected)), f"{name}: evaluation must get {shown}"
 
 
 def check_model(spec: ModelSpec, shape: tuple[int, ...] = (3, 64, 64)) -> None:
@@ -285,7 +286,7 @@ def _same_weights(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 def _training_rows(dataset: Any) -> list[int]:
     """Some training rows, class by class in turn."""
-    training = np.flatnonzero(np.asarray(dataset.split_array) == dataset.split_dict["train"])
+    training = training_rows(dataset)
     labels = np.asarray(dataset.y_array)[training]
     turn = [int(np.sum(labels[:position] == label)) for position, label in enumerate(labels)]
     return [int(row) for row in training[np.argsort(turn, kind="stable")[:EXAMPLES]]]

@@ -70,6 +70,17 @@ def test_grey_pictures_stay_grey(version: Version) -> None:
 
 
 @pytest.mark.parametrize("version", Version)
+@pytest.mark.parametrize("mode", ["P", "CMYK", "RGBA"])
+def test_black_is_black_in_any_mode(mode: str, version: Version) -> None:
+    foreground = Foreground.of(Image.fromarray(OBJECT))
+    assert foreground is not None
+    white = Image.new("RGB", (5, 4), "white").convert(mode)
+    shown = show(white, foreground, version)
+    assert shown.mode == mode
+    assert np.array_equal(np.asarray(shown.convert("L")) == 0, BLACK_IN[version])
+
+
+@pytest.mark.parametrize("version", Version)
 def test_an_unknown_foreground_leaves_the_picture_as_it_is(version: Version) -> None:
     example = Example(Image.fromarray(PICTURE), 1, None, 2)
     assert BackgroundChallenge(Masks(), version)(example, np.random.default_rng(0)) is example.x

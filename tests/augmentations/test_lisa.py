@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from PIL import Image
 from wilds_targeted import Example, build_transform, get_dataset
 from wilds_targeted.augmentations.lisa import Drawn, LisaCutMix, LisaMixUp
 from wilds_targeted.augmentations.partners import Partners
-from wilds_targeted.errors import ParameterError
+from wilds_targeted.errors import ConfigError, ParameterError
 from wilds_targeted.example import load_example
 
 
@@ -95,25 +94,31 @@ def test_partners_share_the_class_and_never_the_domain(table: list[tuple[int, in
         assert drawn in possible if possible else drawn is None
 
 
-def test_a_draw_takes_as_many_steps_in_a_hundred_times_as_many_rows() -> None:
-    def steps(count: int) -> int:
-        rows = np.arange(count)
-        partners = Partners(rows, rows % 3, rows // 3 % 5)
-        calls = 0
+class CountedRows:
+    """Rows that can only be looked at one by one, and count how often they are."""
 
-        def trace(frame: Any, event: str, argument: Any) -> Any:
-            nonlocal calls
-            calls += 1
-            return trace
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
+        self.looks = 0
 
-        sys.settrace(trace)
-        try:
-            partners.draw(1, 2, np.random.default_rng(0))
-        finally:
-            sys.settrace(None)
-        return calls
+    def __getitem__(self, position: int) -> Any:
+        assert isinstance(position, int), "a scan"
+        self.looks += 1
+        return self.rows[position]
 
-    assert steps(300) == steps(30_000)
+
+@pytest.mark.parametrize("count", [300, 300_000])
+def test_a_draw_looks_at_one_row_however_many_there_are(count: int) -> None:
+    numbers = np.arange(count)
+    partners = Partners(numbers, numbers % 3, numbers // 3 % 5)
+    # All else that it knows are tables of classes and of domains within a class, whatever the number of rows.
+    sizes = {name: len(value) for name, value in vars(partners).items()}
+    assert sizes.pop("_rows") == count
+    assert sorted(sizes.values()) == [3, 15]
+    counted = CountedRows(partners._rows)
+    partners._rows = counted  # type: ignore[assignment]
+    assert partners.draw(1, 2, np.random.default_rng(0)) is not None
+    assert counted.looks == 1
 
 
 @pytest.mark.parametrize("name", ["lisa_mixup", "lisa_cutmix"])
@@ -147,5 +152,7 @@ def test_the_domain_can_be_chosen_and_must_exist(camelyon_miniature: Path) -> No
     dataset = get_dataset("camelyon17", root_dir=camelyon_miniature)
     by_slide = build_transform("lisa_mixup", dataset, domain="slide").augmentations[0]  # type: ignore[union-attr]
     assert by_slide.domain_column == dataset.metadata_fields.index("slide")
+    with pytest.raises(ConfigError, match=r"no class of camelyon17 is in two domains .* if the domain is 'y'"):
+        build_transform("lisa_mixup", dataset, domain="y")
     with pytest.raises(ParameterError, match=r"domain=hospitl: camelyon17 has no such field.*'hospital'.* Its fields:"):
         build_transform("lisa_mixup", dataset, domain="hospitl")

@@ -288,6 +288,8 @@ def test_what_it_cannot_take_is_told_in_one_line(x: Any, words: str) -> None:
         ((1, 1), ZEROS, 1, r"alpha has the shape \(2,\): expected is \(3,\) or \(2, 3\)"),
         (ONES, 0.1, 1, r"beta has the shape \(\)"),
         (np.ones((5, 3)), ZEROS, 1, r"alpha has the shape \(5, 3\)"),
+        ((1, np.nan, 1), ZEROS, 1, "alpha has a number that is not finite"),
+        (ONES, (0, 0, np.inf), 1, "beta has a number that is not finite"),
         (ONES, ZEROS, 0, "white_level=0: expected is a number above 0"),
         (ONES, ZEROS, -255, "white_level=-255"),
     ],

@@ -228,6 +228,21 @@ def test_after_a_real_run(miniature: Path, run: Callable, tmp_path: Path) -> Non
         assert found.said_empty == pytest.approx((predictions == 0)[known].mean())
 
 
+def test_a_model_that_wilds_augmented(miniature: Path, run: Callable, tmp_path: Path) -> None:
+    """WILDS gives deepCORAL RandAugment, unasked; the command takes the flags all the same."""
+    words = (
+        "--dataset iwildcam --algorithm deepCORAL --model miniature-cnn --target_resolution 24 32 --n_epochs 1 "
+        "--batch_size 16 --frac 0.3 --loader_kwargs num_workers=0 --eval_splits test --log_dir logs"
+    )
+    trained = [*words.split(), "--root_dir", str(miniature)]
+    off = ("--additional_train_transform", "none", "--evaluate_all_splits", "false")
+    finished = run("wilds-targeted", "run", "--runner", "builtin", *trained, *off, how="command")
+    assert finished.status == 0, finished.output
+    finished = run("wilds-targeted", "background-reliance", *trained, how="command")
+    assert finished.status == 0, finished.output
+    assert pd.read_csv(tmp_path / "logs" / CSV_FILE).split.tolist() == 4 * ["test"]
+
+
 def _detected(root: Path, confidence: float) -> set[str]:
     """The images with an animal of at least that confidence."""
     (file,) = root.rglob("*megadetector*.json")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from wilds_targeted.choice import settle_optimizer_kwargs
 from wilds_targeted.errors import ConfigError, UnknownNameError
 from wilds_targeted.registry import get_registry
 from wilds_targeted.runner.defaults import complete
@@ -150,6 +151,12 @@ def test_a_data_sets_keywords_hold_for_its_own_optimizer_only() -> None:
     assert settle("--dataset", "camelyon17", "--optimizer", "Adam").optimizer_kwargs == {}
     given = ("--optimizer", "Adam", "--optimizer_kwargs", "amsgrad=True")
     assert settle("--dataset", "camelyon17", *given).optimizer_kwargs == {"amsgrad": True}
+
+
+def test_keywords_that_others_bring_stay() -> None:
+    config = Namespace(optimizer="AdamW", optimizer_kwargs={"momentum": 0.9, "eps": 1e-8})
+    settle_optimizer_kwargs(config, {}, {"optimizer": "SGD", "optimizer_kwargs": {"momentum": 0.9}})
+    assert config.optimizer_kwargs == {"eps": 1e-8}, "a model's own default"
 
 
 def test_birdcalls_has_the_papers_settings() -> None:

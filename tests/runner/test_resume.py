@@ -18,6 +18,7 @@ from wilds_targeted.runner.state import STATE_FILE
 GROUPS = "--additional_train_transform none --n_groups_per_batch 4"
 CASES = {
     "ERM": "--algorithm ERM --transform copypaste_samey --transform_p 0.7",
+    "mixed": "--algorithm ERM --transform lisa_mixup --additional_train_transform cutmix --transform_p 0.7",
     "AdamW": "--algorithm ERM --optimizer AdamW --gradient_accumulation_steps 3 "
     "--scheduler cosine_schedule_with_warmup",
     "plateau": "--algorithm ERM --scheduler ReduceLROnPlateau --scheduler_metric_name acc_avg "

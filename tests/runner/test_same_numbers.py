@@ -18,6 +18,8 @@ CASES = {
     "ERM": "--algorithm ERM",
     "ERM-transform": "--algorithm ERM --transform copypaste_samey --transform_p 0.7",
     "ERM-workers": "--algorithm ERM --transform copypaste_all --loader_kwargs num_workers=2 pin_memory=False --seed 3",
+    "ERM-mixup": "--algorithm ERM --transform mixup --transform_p 0.7 --transform_kwargs alpha=1",
+    "ERM-cutmix": "--algorithm ERM --transform copypaste_samey --additional_train_transform cutmix --transform_p 0.7",
     "deepCORAL": f"--algorithm deepCORAL {INVARIANT}",
     "IRM": f"--algorithm IRM --irm_penalty_anneal_iters 5 {INVARIANT}",
     "DANN": f"--algorithm DANN {INVARIANT} --seed 1",
@@ -29,7 +31,7 @@ CASES = {
     "densenet": "--algorithm ERM --model densenet121 --n_epochs 1 --frac 0.2 --optimizer SGD "
     "--optimizer_kwargs momentum=0.9 --evaluate_all_splits false --eval_splits test",
 }
-IN_STANDIN = ("ERM", "ERM-transform", "CDAN")
+IN_STANDIN = ("ERM", "ERM-transform", "ERM-mixup", "ERM-cutmix", "CDAN")
 """What the stand-in has algorithms for; its deepCORAL adds up in another order, so the last bits differ."""
 
 

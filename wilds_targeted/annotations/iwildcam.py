@@ -70,11 +70,6 @@ def cameras(dataset: Any) -> NDArray[np.int64]:
     return np.asarray(dataset.metadata_array[:, dataset.metadata_fields.index("location")], dtype=np.int64)
 
 
-def training_rows(dataset: Any) -> NDArray[np.int64]:
-    """The rows of the training split."""
-    return np.flatnonzero(np.asarray(dataset.split_array) == dataset.split_dict["train"])
-
-
 def root_of(dataset: Any) -> Path:
     """The folder in which the data set's own folder lies."""
     return Path(dataset.data_dir).parent

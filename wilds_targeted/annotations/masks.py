@@ -6,8 +6,6 @@ never interpolated: between instances 2 and 6 there is no instance 4.
 
 from __future__ import annotations
 
-import struct
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +15,10 @@ from PIL import Image
 
 from wilds_targeted.annotations.build import BOX_STEPS
 from wilds_targeted.errors import AnnotationError
+from wilds_targeted.example import UNREADABLE
 from wilds_targeted.foreground import Box, Foreground
 
 _SINGLE_CHANNEL = ("L", "P", "1", "I;16", "I")
-_UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, Image.DecompressionBombError)
 
 
 def load_mask(
@@ -63,6 +61,24 @@ def load_mask(
         values = np.asarray(numbers.crop(box))
     chosen = _chosen(values, ordinals)
     return Foreground(Image.fromarray(chosen), box, numbers.size) if chosen.any() else None
+
+
+def instance_boxes(path: Path, size: tuple[int, int]) -> list[Box]:
+    """The smallest rectangle around each instance of a mask file, in an image of that width and height.
+
+    Raises:
+        AnnotationError: The file cannot be read, or is not of one channel.
+    """
+    numbers = _read(path)
+    if numbers.size != size:
+        numbers = numbers.resize(size, Image.Resampling.NEAREST)
+    values = np.asarray(numbers)
+    boxes = []
+    for number in np.unique(values[values > 0]):
+        box = Image.fromarray(values == number).getbbox()
+        assert box is not None, "the number is in the mask"
+        boxes.append(box)
+    return boxes
 
 
 def _chosen(values: NDArray[Any], ordinals: NDArray[np.uint8] | None) -> NDArray[np.bool_]:
@@ -109,7 +125,7 @@ def _read(path: Path) -> Image.Image:
     try:
         image = Image.open(path, formats=("PNG",))
         image.load()
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         reason = " ".join(str(error).split())
         raise AnnotationError(f"{path}: cannot be read as PNG ({reason})") from None
     if image.mode not in _SINGLE_CHANNEL:

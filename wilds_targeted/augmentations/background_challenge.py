@@ -9,8 +9,11 @@ from PIL import Image
 
 from wilds_targeted.augmentation import Augmentation
 from wilds_targeted.augmentations.copy_paste import ForegroundSource
+from wilds_targeted.augmentations.pictures import in_mode_of
 from wilds_targeted.example import Example
 from wilds_targeted.foreground import Box, Foreground
+
+BLACK = (0, 0, 0)
 
 
 class Version(enum.StrEnum):
@@ -57,17 +60,16 @@ def show(image: Image.Image, foreground: Foreground, version: Version) -> Image.
         foreground: Where in it the object is.
         version: What is left.
     """
-    black = 0 if len(image.getbands()) == 1 else (0,) * len(image.getbands())
+    original = image.convert("RGB")  # a copy, also where it is RGB already; 0 is black in no palette and no CMYK
+    shown = original
     if version is Version.ONLY_FG:
-        shown = Image.new(image.mode, image.size)
-        shown.paste(image.crop(foreground.box), foreground.box, foreground.mask)
-        return shown
-    shown = image.copy()
-    if version is Version.NO_FG:
-        shown.paste(black, foreground.box, foreground.mask)
+        shown = Image.new("RGB", image.size)
+        shown.paste(original.crop(foreground.box), foreground.box, foreground.mask)
+    elif version is Version.NO_FG:
+        shown.paste(BLACK, foreground.box, foreground.mask)
     else:
-        shown.paste(black, surrounding_box(foreground))
-    return shown
+        shown.paste(BLACK, surrounding_box(foreground))
+    return in_mode_of(image, shown)
 
 
 def surrounding_box(foreground: Foreground) -> Box:

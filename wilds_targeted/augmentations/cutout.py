@@ -47,7 +47,7 @@ class Cutout(Augmentation):
 
     def draw(self, example: Example, rng: np.random.Generator) -> Box:
         """The box to cut out."""
-        size = demand_picture(example, "cutout").size
+        size = demand_picture(example, "cutout" if self.objects is None else "cutout_bbox").size
         side = draw_side(size, rng)
         objects = () if self.objects is None else self.objects.boxes(example.index, size)
         places = []

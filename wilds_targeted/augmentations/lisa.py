@@ -45,7 +45,7 @@ class _Lisa(Augmentation):
 
     def draw(self, example: Example, rng: np.random.Generator) -> Drawn | None:
         """Partner and share."""
-        demand_picture(example, "lisa")
+        demand_picture(example, "LISA")
         partner = self.partners.draw(int(example.y), int(example.metadata[self.domain_column]), rng)
         return None if partner is None else Drawn(partner, float(rng.beta(self.alpha, self.alpha)))
 

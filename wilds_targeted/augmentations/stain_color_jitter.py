@@ -118,6 +118,8 @@ def _maps(alpha: Any, beta: Any, white_level: float, count: int | None) -> NDArr
             raise ParameterError(
                 f"{name} has the shape {values.shape}: expected is {allowed}, a number for each of the three stains."
             )
+        if not np.isfinite(values).all():
+            raise ParameterError(f"{name} has a number that is not finite: expected are factors and shifts of stains.")
         rows.append(values)
     coefficients, constant = _coefficients(white_level)
     maps: NDArray[np.float64] = rows[0] @ coefficients[:3] + rows[1] @ coefficients[3:] + constant

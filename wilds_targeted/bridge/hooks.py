@@ -109,7 +109,7 @@ def finalize_defaults(module: ModuleType) -> None:
         own = module.dataset_defaults[config.dataset]
         model = _registered(get_registry().models, config.model, "models")
         settle_model_kwargs(config, model_kwargs, own.get("model"), model)
-        settle_optimizer_kwargs(config, optimizer_kwargs, own.get("optimizer"))
+        settle_optimizer_kwargs(config, optimizer_kwargs, own)
         finalize_config(config, get_registry())
         return config
 

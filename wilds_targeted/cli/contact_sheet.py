@@ -26,6 +26,7 @@ def command(out: str, seed: int) -> None:
 
     if Path(out).suffix.lower() != ".png":
         raise ParameterError(f"--out {out}: the ending .png is expected")
+    Path(out).parent.mkdir(parents=True, exist_ok=True)  # what can't be written is told before the long part
     with tempfile.TemporaryDirectory() as folder:
         sheet = draw_contact_sheet(write_for_sheet(folder, seed), seed)
     sheet.save(out)

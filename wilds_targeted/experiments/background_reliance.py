@@ -16,7 +16,7 @@ from torch.utils.data import Dataset
 from wilds_targeted.annotations.iwildcam import EMPTY, labels
 from wilds_targeted.augmentations.background_challenge import Version, show
 from wilds_targeted.augmentations.copy_paste import ForegroundSource
-from wilds_targeted.choice import chosen_transforms
+from wilds_targeted.choice import NO_ADDITIONAL_TRANSFORM, WILDS_ADDITIONAL_TRANSFORMS, chosen_transforms
 from wilds_targeted.errors import ConfigError, DataError
 from wilds_targeted.registry import get_registry
 from wilds_targeted.runner import run as runner
@@ -98,6 +98,9 @@ def measure_reliance(
     given = parse(arguments)
     _check_dataset(given.dataset)
     given.eval_only, given.resume = True, False  # the flags of the training run may say otherwise
+    if given.additional_train_transform in (None, *WILDS_ADDITIONAL_TRANSFORMS):
+        # WILDS's own, which it sets for some algorithms unasked: the runner would refuse it, and here it does nothing.
+        given.additional_train_transform = NO_ADDITIONAL_TRANSFORM
     config = complete(given)
     parameters = _parameters(config, {"annotations": annotations, "min_confidence": min_confidence})
     runner.refuse_unasked_download(config, given)

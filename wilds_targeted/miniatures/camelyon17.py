@@ -29,8 +29,8 @@ from wilds_targeted.miniatures._writing import Layout, write_csv
 DATA_FOLDER = "camelyon17_v1.0"
 PATCH_FOLDER = "patches"
 
-# With fewer than 20 patches a hospital has slides without one of each class; with more than 100,000 (train and held
-# out) patches would overlap.
+# With fewer than 20 patches a hospital has slides without one of each class; and its slides have room for so many, no
+# two of which overlap (the generator's grid has 160,000 places).
 _LAYOUT = Layout(
     title="Camelyon17",
     parts=(DATA_FOLDER,),

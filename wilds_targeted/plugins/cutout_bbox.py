@@ -8,7 +8,7 @@ from wilds_targeted import Kind, TransformSpec, hookimpl
 from wilds_targeted.annotations.iwildcam import ANNOTATIONS, MIN_CONFIDENCE
 
 if TYPE_CHECKING:
-    from wilds_targeted.annotations.iwildcam import AnnotatedForegrounds
+    from wilds_targeted.annotations.table import AnnotationTable
     from wilds_targeted.augmentations.cutout import Cutout
     from wilds_targeted.foreground import Box
 
@@ -33,29 +33,29 @@ def register_transforms() -> list[TransformSpec]:
 
 def build_cutout_bbox(dataset: Any, *, annotations: str | None, min_confidence: float) -> Cutout:
     """Animals: those of the annotations; an image of which nothing is known gets plain Cutout."""
-    from wilds_targeted.annotations.iwildcam import AnnotatedForegrounds, open_table
+    from wilds_targeted.annotations.iwildcam import open_table
     from wilds_targeted.augmentations.cutout import Cutout
 
-    table = open_table(dataset, annotations, "cutout_bbox")
-    return Cutout(AnimalBoxes(AnnotatedForegrounds(table, min_confidence)))
+    return Cutout(AnimalBoxes(open_table(dataset, annotations, "cutout_bbox"), min_confidence))
 
 
 class AnimalBoxes:
-    """The detections' boxes; where there is no file of detections, the box around each image's mask.
+    """The detections' boxes; where there is no file of detections, a box around each instance of the mask.
 
     Args:
-        foregrounds: Masks and detections, row by row.
+        table: Masks and detections, row by row.
+        min_confidence: Detections below it do not count.
     """
 
-    def __init__(self, foregrounds: AnnotatedForegrounds) -> None:
-        self.foregrounds = foregrounds
+    def __init__(self, table: AnnotationTable, min_confidence: float) -> None:
+        self.table = table
+        self.min_confidence = min_confidence
 
     def boxes(self, row: int, size: tuple[int, int]) -> list[Box]:
         """The boxes in the image of that row, which has that (width, height)."""
-        from wilds_targeted.annotations.masks import pixel_boxes
+        from wilds_targeted.annotations.masks import instance_boxes, pixel_boxes
 
-        table = self.foregrounds.table
-        if table.has_detections:
-            return pixel_boxes(table.boxes(row, self.foregrounds.min_confidence), size)
-        foreground = self.foregrounds.foreground(row, size)
-        return [] if foreground is None else [foreground.box]
+        if self.table.has_detections:
+            return pixel_boxes(self.table.boxes(row, self.min_confidence), size)
+        path = self.table.mask_path(row)
+        return [] if path is None else instance_boxes(path, size)

@@ -19,9 +19,8 @@ from wilds_targeted.annotations.iwildcam import (
     labels,
     open_table,
     root_of,
-    training_rows,
 )
-from wilds_targeted.example import load_image
+from wilds_targeted.example import load_image, training_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

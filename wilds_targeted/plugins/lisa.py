@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,14 +75,27 @@ def build_cutmix(dataset: Any, **parameters: Any) -> LisaCutMix:
 def _arguments(dataset: Any, *, alpha: float, domain: str | None) -> dict[str, Any]:
     from wilds_targeted.augmentations.partners import Partners
     from wilds_targeted.errors import ConfigError
-    from wilds_targeted.example import load_image
+    from wilds_targeted.example import load_image, training_rows
 
     if not dataset.is_classification or dataset.y_size != 1:
         raise ConfigError(f"LISA mixes examples of one class, and {dataset.dataset_name} has no single class label.")
     column = _domain_column(dataset, domain)
-    rows = np.flatnonzero(np.asarray(dataset.split_array) == dataset.split_dict["train"])
+    rows = training_rows(dataset)
     classes = np.asarray(dataset.y_array)[rows]
     domains = np.asarray(dataset.metadata_array[:, column])[rows]
+    seen_in = Counter(label for label, _ in set(zip(classes.tolist(), domains.tolist(), strict=True)))
+    partnered = sum(seen_in[label] > 1 for label in classes.tolist())
+    field = dataset.metadata_fields[column]
+    if not partnered:
+        raise ConfigError(
+            f"LISA: no class of {dataset.dataset_name} is in two domains of the training split, if the domain is "
+            f"{field!r}: there is nobody to mix with. Give another --transform_kwargs domain=FIELD."
+        )
+    print(
+        f"LISA: {partnered} of {len(rows)} training examples have a partner (the same class, another {field}); the "
+        f"rest stay as they are.",
+        file=sys.stderr,
+    )
     return {
         "partners": Partners(rows, classes, domains),
         "domain_column": column,

@@ -65,7 +65,7 @@ def complete(given: argparse.Namespace) -> argparse.Namespace:
             raise ConfigError(f"--{name} has no default for --dataset {config.dataset}: please give it.")
     own = None if config.model in WILDS_MODELS else registry.models[config.model]
     settle_model_kwargs(config, given.model_kwargs, dataset.defaults.get("model"), own)
-    settle_optimizer_kwargs(config, given.optimizer_kwargs, dataset.defaults.get("optimizer"))
+    settle_optimizer_kwargs(config, given.optimizer_kwargs, dataset.defaults)
     _check_final(config, given)
     finalize_config(config, registry)
     return config
