@@ -31,7 +31,7 @@ def _seeds(context: click.Context, parameter: click.Parameter, value: str | None
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for the data, the runs and the page (demo; demo-camelyon17 for that data set).",
 )
-@click.option("--quick", is_flag=True, help="One seed, fewer pictures and epochs: a minute or two, too short to compare.")
+@click.option("--quick", is_flag=True, help="One seed, fewer pictures and epochs: a minute or two, no comparison.")
 @click.option("--world", default=0, show_default=True, type=click.IntRange(0), help="Seed of the generated world.")
 @click.option("--seeds", callback=_seeds, metavar="N,N,…", help="Seeds of the training runs (0,1,2; with --quick 0).")
 @click.option("--jobs", type=click.IntRange(1), help="Runs at a time; by default as many as there are cores.")
