@@ -14,7 +14,10 @@ The rows have length one up to that rounding (0.998, 0.999 and 1.003): this is t
 INVERSE = np.linalg.inv(OD_MATRIX)
 
 EPS = 1e-6
-"""Added to a pixel's value: keeps black from having an infinite density."""
+"""Added to a pixel's value: keeps black from having an infinite density.
+
+Compiled code holds a copy of it, and numba notices only changes of ``_stain_tables.py``: touch that file, too.
+"""
 
 
 def separate_stains(pixels: ArrayLike, white_level: float = 1.0) -> NDArray[np.float64]:
