@@ -35,7 +35,14 @@ def best(spent: Milliseconds) -> float:
     return float(spent.min(axis=0).mean())
 
 
-def ratio(one: Milliseconds, other: Milliseconds) -> str:
+def ratio(one: Milliseconds, other: Milliseconds, digits: int = 2) -> str:
     """The ratio of two kinds of work, by the items' best rounds, and the range of the rounds' own ratios."""
     by_round = one.sum(axis=1) / other.sum(axis=1)
-    return f"{best(one) / best(other):.2f} (single rounds from {by_round.min():.2f} to {by_round.max():.2f})"
+    whole, low, high = (f"{value:.{digits}f}" for value in (best(one) / best(other), by_round.min(), by_round.max()))
+    return f"{whole} (single rounds from {low} to {high})"
+
+
+def promise(words: str, holds: bool) -> bool:
+    """Print whether it holds."""
+    print(f"  {words}: {'holds' if holds else 'DOES NOT HOLD'}")
+    return holds

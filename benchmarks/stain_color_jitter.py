@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torchvision.transforms.functional import to_pil_image, to_tensor
 
-from benchmarks._timing import Milliseconds, best, interleaved, ratio
+from benchmarks._timing import Milliseconds, best, interleaved, promise, ratio
 from wilds_targeted import Example
 from wilds_targeted.augmentations.stain_color_jitter import StainColorJitter, draw_jitter, jitter_stains
 from wilds_targeted.augmentations.stains import EPS, OD_MATRIX
@@ -120,12 +120,6 @@ def compare(spent: dict[str, Milliseconds], other: str) -> str:
 def quotient(spent: dict[str, Milliseconds], other: str) -> float:
     """The same as a number."""
     return best(spent["ours"]) / best(spent[other])
-
-
-def promise(words: str, holds: bool) -> bool:
-    """Print whether it holds."""
-    print(f"  {words}: {'holds' if holds else 'DOES NOT HOLD'}")
-    return holds
 
 
 if __name__ == "__main__":

@@ -145,6 +145,16 @@ def camelyon_miniature(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.fixture(scope="session")
+def birdcalls_miniature(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root directory of a small generated BirdCalls; tests that write to it copy it first."""
+    from wilds_targeted.testing import write_small
+
+    root = tmp_path_factory.mktemp("birdcalls-miniature")
+    write_small("birdcalls", root)
+    return root
+
+
 @pytest.fixture
 def distribution(tmp_path: Path) -> Iterator[Callable[..., Path]]:
     """Make an installed distribution by hand: a folder for `sys.path` with a module and its metadata."""

@@ -26,6 +26,11 @@ HEAVY = [
     "sklearn.metrics",
     "scipy",
     "PIL.Image",
+    "soundfile",
+    "scipy.signal",
+    "matplotlib",
+    "librosa.filters",
+    "noisereduce",
 ]
 
 

@@ -37,8 +37,12 @@ def dataset(miniature: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def datasets(dataset: Any, camelyon_miniature: Path) -> dict[str, Any]:
-    return {"iwildcam": dataset, "camelyon17": get_dataset("camelyon17", root_dir=camelyon_miniature)}
+def datasets(dataset: Any, camelyon_miniature: Path, birdcalls_miniature: Path) -> dict[str, Any]:
+    return {
+        "iwildcam": dataset,
+        "camelyon17": get_dataset("camelyon17", root_dir=camelyon_miniature),
+        "birdcalls": get_dataset("birdcalls", root_dir=birdcalls_miniature),
+    }
 
 
 def test_every_transform_has_a_miniature(datasets: dict[str, Any]) -> None:

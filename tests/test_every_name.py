@@ -20,7 +20,7 @@ STANDIN = Path(__file__).parent / "standin_examples"
 IN_STANDIN = ("ERM", "CDAN")
 """The algorithms that the stand-in can train with the same bits."""
 
-FIXTURE_OF = {"iwildcam": "miniature", "camelyon17": "camelyon_miniature"}
+FIXTURE_OF = {"iwildcam": "miniature", "camelyon17": "camelyon_miniature", "birdcalls": "birdcalls_miniature"}
 FLAGS = (
     "--model miniature-cnn --target_resolution 24 24 --n_epochs 2 --batch_size 16 --frac 0.4 --optimizer Adam "
     "--loader_kwargs num_workers=0 pin_memory=False --transform_p 0.8 --evaluate_all_splits false --eval_splits test "

@@ -42,6 +42,12 @@ _SIZES = {
         "height": 144,
     },
     "camelyon17": {"train_patches": 20, "id_val_patches": 2, "val_patches": 20, "test_patches": 20},
+    "birdcalls": {
+        "training_microphones": 2,
+        "unseen_microphones": 1,
+        "minutes_per_microphone": 4,
+        "minutes_per_unseen_microphone": 1,
+    },
 }
 """What a sheet needs of a miniature: little, but in a size for the eye."""
 

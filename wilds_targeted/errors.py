@@ -37,6 +37,10 @@ class AnnotationError(DataError):
     """A mask, a detection file or a coordinate file is missing, broken or does not match the data."""
 
 
+class DownloadError(DataError):
+    """A file could not be fetched, or what arrived is not what was published."""
+
+
 class CheckoutError(WildsTargetedError):
     """A WILDS checkout was not found, or could not be made.
 

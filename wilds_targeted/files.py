@@ -79,7 +79,7 @@ def locked(folder: Path) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
-        raise RunError(f"{folder}: another run is writing there. Wait for it, or give another --log_dir.") from None
+        raise RunError(f"{folder}: another run is writing there. Wait for it, or choose another folder.") from None
     _locks.add(descriptor)
     try:
         yield

@@ -51,6 +51,12 @@ _SMALL = {
         "height": 48,
     },
     "camelyon17": {"train_patches": 40, "id_val_patches": 8, "val_patches": 20, "test_patches": 20},
+    "birdcalls": {
+        "training_microphones": 2,
+        "unseen_microphones": 1,
+        "minutes_per_microphone": 2,
+        "minutes_per_unseen_microphone": 1,
+    },
 }
 
 

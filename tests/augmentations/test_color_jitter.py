@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torchvision.transforms import functional
 
 from wilds_targeted import Example
+from wilds_targeted.audio.picture import draw_waveform, find_colors
 from wilds_targeted.augmentations.color_jitter import ColorJitter, Drawn
 from wilds_targeted.errors import DataError
 
@@ -51,3 +53,20 @@ def test_grey_pictures_stay_grey_and_other_inputs_are_refused() -> None:
     assert ColorJitter().apply(example((9, 9, 9), "L"), Drawn(0.3, 1)).mode == "L"
     with pytest.raises(DataError, match="color_jitter works on PIL images"):
         ColorJitter().draw(Example(torch.zeros(3), 0, None, 0), np.random.default_rng())
+
+
+def test_spectrograms_by_their_palette_equal_the_pixel_by_pixel_way() -> None:
+    picture = draw_waveform(np.random.default_rng(0).normal(size=160_000).astype(np.float32))
+    assert find_colors(picture) is not None
+    for turn, factor in ((0.3, 1.0), (-0.45, 2.4), (0.0, 0.0)):
+        jittered = ColorJitter(0.5, 2).apply(Example(picture, 0, None, 0), Drawn(turn, factor))
+        expected = functional.adjust_hue(functional.adjust_saturation(picture, factor), turn)
+        assert np.array_equal(np.asarray(jittered), np.asarray(expected))
+
+
+def test_a_picture_with_one_other_colour_is_no_spectrogram() -> None:
+    picture = draw_waveform(np.random.default_rng(0).normal(size=160_000).astype(np.float32))
+    picture.putpixel((123, 456), (1, 2, 3))
+    assert find_colors(picture) is None
+    jittered = ColorJitter().apply(Example(picture, 0, None, 0), Drawn(0.2, 1.0))
+    assert np.array_equal(np.asarray(jittered), np.asarray(functional.adjust_hue(picture, 0.2)))

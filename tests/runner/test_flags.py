@@ -161,7 +161,7 @@ def test_keywords_that_others_bring_stay() -> None:
 
 def test_birdcalls_has_the_papers_settings() -> None:
     defaults = get_registry().datasets["birdcalls"].defaults
-    assert (defaults["model"], defaults["batch_size"], defaults["n_epochs"]) == ("efficientnet-b0", 64, 100)
+    assert (defaults["model"], defaults["batch_size"], defaults["n_epochs"]) == ("efficientnet_b0", 64, 100)
 
 
 def test_flags_and_defaults_are_those_of_a_real_checkout(run: Callable, examples: Path, tmp_path: Path) -> None:

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from wilds_targeted.annotations.table import AnnotationTable
     from wilds_targeted.foreground import Foreground
 
-EMPTY = 0
-"""The class of images without an animal."""
-
 MIN_CONFIDENCE = Parameter(
     "min_confidence",
     float,

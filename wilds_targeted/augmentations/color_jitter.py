@@ -8,6 +8,7 @@ import numpy as np
 from PIL import Image
 from torchvision.transforms import functional
 
+from wilds_targeted.audio.picture import find_colors, palette
 from wilds_targeted.augmentation import Augmentation
 from wilds_targeted.augmentations.pictures import demand_picture, in_mode_of
 from wilds_targeted.example import Example
@@ -43,7 +44,17 @@ class ColorJitter(Augmentation):
         """The picture in its new colours, in its own mode."""
         original: Image.Image = example.x
         image = original.convert("RGB")
+        places = find_colors(image)
+        if places is None:
+            return in_mode_of(original, self._jitter(image, drawn))
+        # What happens to a pixel depends on its colour alone, and a spectrogram has 256 of them: a tenth of the time.
+        colors = self._jitter(Image.frombytes("RGB", (256, 1), palette()), drawn)
+        jittered = Image.fromarray(places)
+        jittered.putpalette(colors.tobytes())
+        return in_mode_of(original, jittered.convert("RGB"))
+
+    def _jitter(self, image: Image.Image, drawn: Drawn) -> Image.Image:
         if self.saturation > 0:
             image = functional.adjust_saturation(image, drawn.saturation)
-        image = functional.adjust_hue(image, drawn.hue)
-        return in_mode_of(original, image)
+        turned: Image.Image = functional.adjust_hue(image, drawn.hue)
+        return turned

@@ -110,6 +110,10 @@ def finalize_defaults(module: ModuleType) -> None:
         model = _registered(get_registry().models, config.model, "models")
         settle_model_kwargs(config, model_kwargs, own.get("model"), model)
         settle_optimizer_kwargs(config, optimizer_kwargs, own)
+        if model is not None:
+            from wilds_targeted.models.torchvision_models import refuse_unasked_download
+
+            refuse_unasked_download(config, model_kwargs)
         finalize_config(config, get_registry())
         return config
 

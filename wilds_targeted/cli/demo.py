@@ -24,12 +24,12 @@ def _seeds(context: click.Context, parameter: click.Parameter, value: str | None
     type=click.Choice(DATASETS),
     default=DEFAULT_DATASET,
     show_default=True,
-    help="Which miniature: camera traps, or stained tissue.",
+    help="Which miniature: camera traps, stained tissue, or bird calls.",
 )
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the data, the runs and the page (demo; demo-camelyon17 for that data set).",
+    help="Folder for the data, the runs and the page (demo; demo-NAME for the other data sets).",
 )
 @click.option("--quick", is_flag=True, help="One seed, fewer pictures and epochs: a minute or two, no comparison.")
 @click.option("--world", default=0, show_default=True, type=click.IntRange(0), help="Seed of the generated world.")
@@ -47,6 +47,7 @@ def command(
       wilds-targeted demo
       wilds-targeted demo --quick
       wilds-targeted demo --dataset camelyon17
+      wilds-targeted demo --dataset birdcalls
     """
     from wilds_targeted.experiments.demo import run_demo
     from wilds_targeted.experiments.results import table

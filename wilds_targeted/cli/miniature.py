@@ -27,12 +27,14 @@ def _shared_options(function: Command) -> Command:
     return root_dir(seed(overwrite(function)))
 
 
-def _report(name: str, root_dir: Path, folder: Path, images: Mapping[str, int], transform: str) -> None:
+def _report(
+    name: str, root_dir: Path, folder: Path, counts: Mapping[str, int], transform: str, *, unit: str = "images"
+) -> None:
     """Say what was written, split by split, and how to look at it."""
     import shlex
 
-    click.echo(f"Wrote {sum(images.values())} images to {folder}:")
-    click.echo("  " + ", ".join(f"{split} {count}" for split, count in images.items()))
+    click.echo(f"Wrote {sum(counts.values())} {unit} to {folder}:")
+    click.echo("  " + ", ".join(f"{split} {count}" for split, count in counts.items()))
     click.echo("Look at it:")
     click.echo(
         f"  wilds-targeted preview --dataset {name} --root_dir {shlex.quote(str(root_dir))} "
@@ -47,6 +49,7 @@ def command() -> None:
     \b
     wilds-targeted miniature iwildcam --root_dir data
     wilds-targeted miniature camelyon17 --root_dir data
+    wilds-targeted miniature birdcalls --root_dir data
     """
 
 
@@ -150,3 +153,77 @@ def camelyon17(
         "test": test_patches,
     }
     _report("camelyon17", root_dir, folder, images, "stain_color_jitter")
+
+
+@command.command("birdcalls")
+@_shared_options
+@click.option(
+    "--training-microphones",
+    "--training_microphones",
+    default=3,
+    show_default=True,
+    help="In each of three regions, for train, id_val, id_test.",
+)
+@click.option(
+    "--unseen-microphones",
+    "--unseen_microphones",
+    default=4,
+    show_default=True,
+    help="Others in each region, for ood_train, ood_val, test.",
+)
+@click.option(
+    "--minutes-per-microphone",
+    "--minutes_per_microphone",
+    default=15,
+    show_default=True,
+    help="Of each training microphone.",
+)
+@click.option(
+    "--minutes-per-unseen-microphone",
+    "--minutes_per_unseen_microphone",
+    default=5,
+    show_default=True,
+    help="Of each of the others.",
+)
+@click.option(
+    "--keep-recordings",
+    "--keep_recordings",
+    is_flag=True,
+    help="Leave the recordings that the clips are cut from in birdcalls_recordings.",
+)
+def birdcalls(
+    root_dir: Path,
+    seed: int,
+    training_microphones: int,
+    unseen_microphones: int,
+    minutes_per_microphone: int,
+    minutes_per_unseen_microphone: int,
+    keep_recordings: bool,
+    overwrite: bool,
+) -> None:
+    """Recordings of birds in three regions, cut into clips by BirdCalls' own build.
+
+    Some species sound alike, and only what else is to be heard in their region tells them apart; every microphone has
+    a hiss, a hum and a most frequent species of its own.
+    """
+    import json
+
+    from birdcalls_dataset.facts import FACTS_FILE
+    from birdcalls_dataset.table import SPLITS
+    from wilds_targeted.miniatures.birdcalls import RECORDINGS_FOLDER, write_birdcalls
+
+    folder = write_birdcalls(
+        root_dir,
+        seed=seed,
+        training_microphones=training_microphones,
+        unseen_microphones=unseen_microphones,
+        minutes_per_microphone=minutes_per_microphone,
+        minutes_per_unseen_microphone=minutes_per_unseen_microphone,
+        keep_recordings=keep_recordings,
+        overwrite=overwrite,
+    )
+    found = json.loads((folder / FACTS_FILE).read_text(encoding="utf-8"))["splits"]
+    clips = {split: found.get(split, 0) for split in SPLITS}
+    _report("birdcalls", root_dir, folder, clips, "copypaste_sameregion", unit="clips")
+    if keep_recordings:
+        click.echo(f"The recordings are in {root_dir / RECORDINGS_FOLDER}.")

@@ -13,11 +13,13 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import Dataset
 
-from wilds_targeted.annotations.iwildcam import EMPTY, labels
+from wilds_targeted.annotations.iwildcam import labels
 from wilds_targeted.augmentations.background_challenge import Version, show
 from wilds_targeted.augmentations.copy_paste import ForegroundSource
+from wilds_targeted.augmentations.pools import EMPTY
 from wilds_targeted.choice import NO_ADDITIONAL_TRANSFORM, WILDS_ADDITIONAL_TRANSFORMS, chosen_transforms
 from wilds_targeted.errors import ConfigError, DataError
+from wilds_targeted.models.torchvision_models import refuse_unasked_download
 from wilds_targeted.registry import get_registry
 from wilds_targeted.runner import run as runner
 from wilds_targeted.runner.data import Data, load_data
@@ -103,7 +105,7 @@ def measure_reliance(
         given.additional_train_transform = NO_ADDITIONAL_TRANSFORM
     config = complete(given)
     parameters = _parameters(config, {"annotations": annotations, "min_confidence": min_confidence})
-    runner.refuse_unasked_download(config, given)
+    refuse_unasked_download(config, given.model_kwargs)
     runner.choose_device(config)
     path = runner.saved_model(config, config.dataset)
     _check_model(path)

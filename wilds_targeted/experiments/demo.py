@@ -155,7 +155,7 @@ def _brief(value: object) -> str:
 
 def write_data(folder: Path, plan: Plan, command: Command) -> None:
     """Write the miniature, unless it is there: the generator writes it whole or not at all."""
-    if _metadata_file(folder, plan) is not None:
+    if _is_there(folder, plan):
         return
     _tell("Generating the miniature …")
     started = time.monotonic()
@@ -232,8 +232,9 @@ def scores_of(folder: Path, plan: Plan, run: Run) -> Score:
     return read_scores(folder / run.log_dir, run.seed, plan.benchmark.metric, plan.benchmark.in_domain)
 
 
-def _metadata_file(folder: Path, plan: Plan) -> Path | None:
-    return next(iter(sorted((folder / DATA_FOLDER).glob(f"{plan.dataset}_v*/metadata.csv"))), None)
+def _is_there(folder: Path, plan: Plan) -> bool:
+    """Whether the miniature is: WILDS takes this file for a sign of it, too."""
+    return any((folder / DATA_FOLDER).glob(f"{plan.dataset}_v*/RELEASE_v*.txt"))
 
 
 def _tell(line: str) -> None:

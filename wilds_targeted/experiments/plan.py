@@ -12,7 +12,7 @@ from typing import Any
 from wilds_targeted.errors import ConfigError
 
 DEFAULT_DATASET = "iwildcam"
-DATASETS = (DEFAULT_DATASET, "camelyon17")
+DATASETS = (DEFAULT_DATASET, "camelyon17", "birdcalls")
 """Of which there is a demo."""
 
 DATA_FOLDER = "data"

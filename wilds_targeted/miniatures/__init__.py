@@ -8,7 +8,7 @@ from typing import Any
 
 from wilds_targeted.errors import DataError
 
-MINIATURES = ("iwildcam", "camelyon17")
+MINIATURES = ("iwildcam", "camelyon17", "birdcalls")
 """The data sets of which there is one: each has a module here with a function ``write_NAME``."""
 
 

@@ -23,12 +23,14 @@ class Layout:
             WILDS takes it for the whole.
         release_file: The file in the data folder by which WILDS knows the version; it carries our mark.
         ranges: The lowest and the highest value of each parameter.
+        optional: Those of the parts that need not be there.
     """
 
     title: str
     parts: tuple[str, ...]
     release_file: str
     ranges: Mapping[str, tuple[int, int]]
+    optional: tuple[str, ...] = ()
 
     @property
     def data_folder(self) -> str:
@@ -71,12 +73,19 @@ class Layout:
             (new / self.data_folder).mkdir(parents=True)
             old.mkdir()
             yield new
-            text = f"{self.mark}\n" + "".join(f"{name}: {value}\n" for name, value in release.items())
-            (new / self.data_folder / self.release_file).write_text(text, encoding="utf-8")
+            self._put_mark(new / self.data_folder / self.release_file, release)
             for part in there:
                 (root / part).rename(old / part)
             for part in self.parts:
-                (new / part).rename(root / part)
+                if part not in self.optional or (new / part).exists():
+                    (new / part).rename(root / part)
+
+    def _put_mark(self, path: Path, release: Mapping[str, int]) -> None:
+        """Begin the release file with our mark; what is in it already comes after."""
+        text = f"{self.mark}\n" + "".join(f"{name}: {value}\n" for name, value in release.items())
+        if path.exists():
+            text += "\n" + path.read_text(encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
 
     def _refuse_or_list(self, root: Path, *, overwrite: bool) -> list[str]:
         """What of a former miniature has to go, the data folder first; refuses whatever may not be replaced."""

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wilds_targeted import DatasetSpec, Example, Kind, Parameter, TransformSpec, hookimpl
+from wilds_targeted import DatasetSpec, Kind, Parameter, TransformSpec, hookimpl
 from wilds_targeted.annotations.iwildcam import (
     ANNOTATIONS,
-    EMPTY,
     MIN_CONFIDENCE,
     AnnotatedForegrounds,
     annotation_files,
@@ -20,6 +19,7 @@ from wilds_targeted.annotations.iwildcam import (
     open_table,
     root_of,
 )
+from wilds_targeted.augmentations.pools import EMPTY, PoolOfField, PoolOfLabel, SamePool
 from wilds_targeted.example import load_image, training_rows
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def build_same_country(dataset: Any, *, annotations: str | None, **parameters: A
     training = np.unique(cameras(dataset)[training_rows(dataset)]).tolist()
     pools = {key: [camera for camera in training if pool_of[camera] == key] for key in range(len(names))}
     column = dataset.metadata_fields.index("location")
-    return _build(dataset, table, pools, PoolOfCamera(column, pool_of), **parameters)
+    return _build(dataset, table, pools, PoolOfField(column, pool_of), **parameters)
 
 
 def _country_of_camera(dataset: Any, table: AnnotationTable, files: AnnotationFiles) -> dict[int, str]:
@@ -228,45 +228,11 @@ def _country_of_camera(dataset: Any, table: AnnotationTable, files: AnnotationFi
     return {int(camera): country_of[location] for camera, location in zip(numbers, locations, strict=True)}
 
 
-class SamePool:
-    """Every animal draws from one pool."""
-
-    def __call__(self, example: Example) -> int | None:
-        """The pool's key; None for an empty image."""
-        return None if int(example.y) == EMPTY else 0
-
-
-class PoolOfLabel:
-    """An animal draws from the pool of its class."""
-
-    def __call__(self, example: Example) -> int | None:
-        """The pool's key; None for an empty image."""
-        label = int(example.y)
-        return None if label == EMPTY else label
-
-
-class PoolOfCamera:
-    """An animal draws from the pool to which its camera belongs.
-
-    Args:
-        column: The camera's column in the metadata.
-        pools: For each camera its pool.
-    """
-
-    def __init__(self, column: int, pools: dict[int, int]) -> None:
-        self.column = column
-        self.pools = pools
-
-    def __call__(self, example: Example) -> int | None:
-        """The pool's key; None for an empty image."""
-        return None if int(example.y) == EMPTY else self.pools[int(example.metadata[self.column])]
-
-
 def _build(
     dataset: Any,
     table: AnnotationTable,
     pools: Mapping[int, Iterable[int]],
-    pool_of: SamePool | PoolOfLabel | PoolOfCamera,
+    pool_of: SamePool | PoolOfLabel | PoolOfField,
     *,
     min_confidence: float,
     soft_edges: float,

@@ -1,4 +1,4 @@
-"""The image models that WILDS takes from torchvision; in a WILDS checkout these names stay WILDS's own."""
+"""Image models of torchvision: those that WILDS has, too (its own in a WILDS checkout), and BirdCalls' EfficientNet."""
 
 from __future__ import annotations
 
@@ -14,17 +14,22 @@ if TYPE_CHECKING:
     from torch import nn
 
 
+_PAPER = {"efficientnet_b0": "appendix A.3 and appendix on hyperparameters: BirdCalls"}
+
+
 @hookimpl
 def register_models() -> list[ModelSpec]:
-    """ResNets and a DenseNet, pretrained on ImageNet unless `pretrained=False` says otherwise."""
+    """ResNets, a DenseNet and an EfficientNet, pretrained on ImageNet unless `pretrained=False` says otherwise."""
     return [
         ModelSpec(
             name,
             _builder(name),
-            "By torchvision; --model_kwargs pretrained=False starts from random weights.",
+            "By torchvision; --model_kwargs weights=PATH takes its ImageNet weights from a file, pretrained=False "
+            "starts from random ones.",
             {"model_kwargs": {"pretrained": True}, "target_resolution": (224, 224)},
+            paper=_PAPER.get(name, ""),
         )
-        for name in WILDS_MODELS
+        for name in (*WILDS_MODELS, "efficientnet_b0")
     ]
 
 

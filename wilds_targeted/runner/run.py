@@ -16,7 +16,7 @@ from wilds_targeted.errors import ConfigError, RunError, one_line
 from wilds_targeted.files import locked, remove_leftovers
 from wilds_targeted.mixing import mix_as_configured
 from wilds_targeted.models.assemble import assemble_model
-from wilds_targeted.models.torchvision_models import missing_weights
+from wilds_targeted.models.torchvision_models import refuse_unasked_download
 from wilds_targeted.models.weights import load_weights, read_state
 from wilds_targeted.registry import get_registry
 from wilds_targeted.runner.data import Data, count_outputs, load_data, log_groups
@@ -38,7 +38,7 @@ def run(arguments: Sequence[str]) -> None:
     """
     given = parse(arguments)
     config = complete(given)
-    refuse_unasked_download(config, given)
+    refuse_unasked_download(config, given.model_kwargs)
     choose_device(config)
     folder = Path(config.log_dir)
     folder.mkdir(parents=True, exist_ok=True)
@@ -144,20 +144,6 @@ def load_saved_model(config: Namespace, path: Path, algorithm: Any) -> int:
         return int(state["epoch"])
     except (KeyError, RuntimeError) as error:
         raise ConfigError(f"{path} does not fit --algorithm {config.algorithm} --model {config.model}.") from error
-
-
-def refuse_unasked_download(config: Namespace, given: Namespace) -> None:
-    """Let torchvision download weights only where somebody asked for it: by name, or with --download."""
-    by_default = config.model_kwargs.get("pretrained") is True and "pretrained" not in given.model_kwargs
-    if by_default and config.eval_only:
-        config.model_kwargs["pretrained"] = False  # a saved model replaces all weights at once
-    elif by_default and not config.download:
-        missing = missing_weights(config.model)
-        if missing is not None:
-            raise ConfigError(
-                f"--model {config.model} starts from ImageNet weights by default, and they are not at {missing}. "
-                f"--model_kwargs pretrained=True downloads them, pretrained=False starts from random weights."
-            )
 
 
 def choose_device(config: Namespace) -> None:

@@ -1,0 +1,57 @@
+"""Mel spectrograms by librosa's definition, computed by torch: the same numbers in a fraction of the time."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+N_FFT, HOP, MELS = 2048, 512, 128
+"""The window and the step between frames, in samples, and how many mel bands: librosa's defaults, the authors' too."""
+
+RANGE_DB = 80.0
+"""What is fainter than the maximum by more than this is shown as this."""
+_FAINTEST = 1e-10
+
+
+def mel_power(waveform: Floats, sample_rate: int) -> Floats:
+    """The power in each mel band and frame, as `librosa.feature.melspectrogram` gives it for these settings.
+
+    Args:
+        waveform: Samples of one channel. They are scaled to a peak of 1 first, as the authors do: it matters only to
+            where silence ends.
+        sample_rate: In hertz; the bands reach up to its half.
+
+    Returns:
+        An array (mels, frames) with a frame for every 512 samples, the first one centred on the first sample.
+    """
+    peak = float(np.abs(waveform).max(initial=0.0))
+    samples = torch.from_numpy(np.ascontiguousarray(waveform / peak if peak > 0 else waveform, dtype=np.float32))
+    window, filters = _window(), _filters(sample_rate)
+    spectrum = torch.stft(samples, N_FFT, HOP, window=window, pad_mode="constant", return_complex=True)
+    power = spectrum.real.square() + spectrum.imag.square()  # half of what `abs` takes, with its square root
+    result: Floats = (filters @ power).numpy()
+    return result
+
+
+def decibels(power: Floats) -> Floats:
+    """Power in decibels relative to its maximum, from -80 to 0, as `librosa.power_to_db` with ``ref=np.max``."""
+    level = 10.0 * np.log10(np.maximum(power, _FAINTEST))
+    level -= level.max()
+    return np.maximum(level, -RANGE_DB).astype(np.float32, copy=False)
+
+
+@functools.cache
+def _window() -> torch.Tensor:
+    return torch.hann_window(N_FFT)
+
+
+@functools.cache
+def _filters(sample_rate: int) -> torch.Tensor:
+    from librosa.filters import mel  # takes seconds: not needed where pictures are cached
+
+    return torch.from_numpy(mel(sr=sample_rate, n_fft=N_FFT, n_mels=MELS))
