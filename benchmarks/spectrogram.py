@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from benchmarks._timing import best, interleaved, promise, ratio
-from wilds_targeted.audio.mel import MELS, Floats, decibels, mel_power
-from wilds_targeted.audio.picture import CLIP_SECONDS, SAMPLE_RATE, SIZE, color_indices, draw_colors, draw_waveform
+from wilds_targeted.audio.axes import CLIP_SECONDS, MELS, SAMPLE_RATE, SIZE
+from wilds_targeted.audio.mel import decibels, draw_waveform, mel_power
+from wilds_targeted.audio.picture import Floats, color_indices, draw_colors
 from wilds_targeted.audio.store import SpectrogramStore
 
 

@@ -30,9 +30,10 @@ from birdcalls_dataset.table import (
     parse_box,
     read_table,
 )
+from wilds_targeted.audio.axes import SIZE, RelativeBox
 from wilds_targeted.audio.clips import read_clip
-from wilds_targeted.audio.mel import Floats, decibels, mel_power
-from wilds_targeted.audio.picture import SIZE, RelativeBox, color_indices, draw_colors
+from wilds_targeted.audio.mel import decibels, mel_power
+from wilds_targeted.audio.picture import Floats, color_indices, draw_colors
 from wilds_targeted.audio.store import SpectrogramStore
 from wilds_targeted.errors import DataError
 from wilds_targeted.files import cache_folder
@@ -49,7 +50,7 @@ SPLIT_SCHEMES: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """For each scheme, which of the table's splits make up each of WILDS's.
 
-WILDS trains on ``train`` and selects on ``val`` whatever the data set; so the in-domain validation of the paper has that
+WILDS trains on ``train`` and selects on ``val`` whatever the data set; so the paper's in-domain validation has that
 name, and the comparison of appendix A.3 (training on the unseen microphones) is a scheme of its own."""
 
 _SPLIT_TITLES = {"train": "Train", "val": "Validation (ID)", "id_test": "Test (ID)", "test": "Test (OOD)"}

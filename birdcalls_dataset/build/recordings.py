@@ -89,17 +89,18 @@ def _find(folder: Path) -> Source:
             f"{folder} has no {ANNOTATIONS_FILE}: expected is a folder with that table and the recordings (FLAC or "
             "WAV) of a release, as `python -m birdcalls_dataset download` fetches them."
         )
-    files = [
-        path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in ENDINGS and not path.name.startswith(".") and path.is_file()
-    ]
+    files = [path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS and _is_shown(path, folder)]
     if not files:
         raise DataError(
             f"{folder} has no recordings ({' or '.join(ENDINGS)}), at any depth; "
             "`python -m birdcalls_dataset download` fetches and unpacks them."
         )
     return Source(folder, tuple(sorted(files, key=lambda path: (path.name, path))))
+
+
+def _is_shown(path: Path, folder: Path) -> bool:
+    """Whether it is a file that nobody hides: a download that was killed leaves half an archive in a hidden folder."""
+    return path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
 def read_header(source: Source, path: Path, rules: Rules, problems: Problems) -> Recording | None:

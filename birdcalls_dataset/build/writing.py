@@ -11,6 +11,7 @@ from birdcalls_dataset import table
 from birdcalls_dataset.build.chunks import Chunk
 from birdcalls_dataset.build.extraction import Outcome
 from birdcalls_dataset.build.rules import Rules
+from wilds_targeted.audio.axes import relative_box
 from wilds_targeted.files import written_whole
 
 RELEASE_FILE = "RELEASE_v1.0.txt"
@@ -29,9 +30,6 @@ def write_table(folder: Path, outcomes: Iterable[Outcome], split_of: Mapping[Chu
 
 
 def _row(outcome: Outcome, split: str) -> dict[str, str]:
-    # Imported here: the picture's axis needs librosa, which takes seconds, and nothing before needs it.
-    from wilds_targeted.audio.picture import relative_box
-
     chunk = outcome.chunk
     row = {
         table.ID: chunk.name,

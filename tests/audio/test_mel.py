@@ -6,7 +6,8 @@ import librosa
 import numpy as np
 import pytest
 
-from wilds_targeted.audio.mel import HOP, MELS, decibels, mel_power
+from wilds_targeted.audio.axes import HOP, MELS
+from wilds_targeted.audio.mel import decibels, mel_power
 
 
 def noise(samples: int, seed: int = 0) -> np.ndarray:

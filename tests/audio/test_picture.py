@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
+import librosa
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.spectrogram import clip, drawn, librosa_decibels
-from wilds_targeted.audio.picture import (
-    SIZE,
-    color_indices,
-    draw_colors,
-    draw_waveform,
-    pixel_box,
-    relative_box,
-)
+from wilds_targeted.audio.axes import SIZE, mel_frequencies, pixel_box, relative_box
+from wilds_targeted.audio.mel import draw_waveform
+from wilds_targeted.audio.picture import color_indices, draw_colors
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -102,3 +101,13 @@ def test_boxes_stay_in_the_picture(a: float, b: float, c: float, d: float, width
     box = pixel_box(relative_box(min(a, b), max(a, b), min(c, d), max(c, d)), (width, height))
     assert 0 <= box[0] <= box[2] <= width
     assert 0 <= box[1] <= box[3] <= height
+
+
+@pytest.mark.parametrize(("bands", "highest"), [(128, 16_000.0), (40, 900.0), (64, 11_025.0)])
+def test_mel_frequencies_are_librosas(bands: int, highest: float) -> None:
+    assert mel_frequencies(bands, highest) == pytest.approx(librosa.mel_frequencies(bands, fmin=0, fmax=highest))
+
+
+def test_boxes_need_neither_torch_nor_librosa() -> None:
+    code = "import sys, wilds_targeted.audio.picture; print({'torch', 'librosa'} & {*sys.modules})"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

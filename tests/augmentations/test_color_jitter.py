@@ -9,7 +9,8 @@ from PIL import Image
 from torchvision.transforms import functional
 
 from wilds_targeted import Example
-from wilds_targeted.audio.picture import draw_waveform, find_colors
+from wilds_targeted.audio.mel import draw_waveform
+from wilds_targeted.audio.picture import find_colors
 from wilds_targeted.augmentations.color_jitter import ColorJitter, Drawn
 from wilds_targeted.errors import DataError
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from wilds_targeted import Example
-from wilds_targeted.audio.picture import draw_waveform
+from wilds_targeted.audio.mel import draw_waveform
 from wilds_targeted.augmentations.backgrounds import BackgroundPools
 from wilds_targeted.augmentations.noise_reduction import NoiseReduction, gated
 from wilds_targeted.augmentations.pools import PoolOfField

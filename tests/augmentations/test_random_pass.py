@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wilds_targeted import Example
-from wilds_targeted.audio.picture import draw_waveform
+from wilds_targeted.audio.mel import draw_waveform
 from wilds_targeted.augmentations.random_pass import Drawn, RandomPass, filtered
 
 RATE = 32_000

@@ -8,8 +8,8 @@ from PIL import Image
 
 from benchmarks.spectrogram import clip
 from wilds_targeted import Example
-from wilds_targeted.audio.mel import mel_power
-from wilds_targeted.audio.picture import color_indices, decibels, draw_colors, draw_waveform
+from wilds_targeted.audio.mel import decibels, draw_waveform, mel_power
+from wilds_targeted.audio.picture import color_indices, draw_colors
 from wilds_targeted.augmentations.spec_augment import Drawn, SpecAugment
 
 WAVEFORM = clip(np.random.default_rng(0))

@@ -18,7 +18,7 @@ from birdcalls_dataset.build.problems import Kind
 from birdcalls_dataset.cli.build import command
 from birdcalls_dataset.facts import Facts, check_facts
 from birdcalls_dataset.table import BUILD_COLUMNS, parse_box, read_table
-from wilds_targeted.audio.picture import relative_box
+from wilds_targeted.audio.axes import relative_box
 from wilds_targeted.errors import DataError
 
 ONE, TWO = "UHH_001_S01_20161121_150000.flac", "UHH_002_S02_20161121_150000.flac"

@@ -234,13 +234,20 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
 
 
 def test_an_overlap_names_the_first_row() -> None:
-    """Rows 3 and 4 meet; both meet row 2, which begins between them; row 5 is above all, row 6 begins where 4 ends."""
-    times = [(2, 9, 0, 900), (1, 3, 0, 900), (2.5, 6, 500, 2000), (1, 9, 2000, 3000), (6, 7, 1000, 1500)]
+    """Row 7 begins before all others. Row 5 is above the others, row 6 begins where row 4 ends."""
+    times = [
+        (0.5, 9, 0, 900),
+        (1, 3, 0, 900),
+        (2.5, 6, 500, 2000),
+        (1, 9, 2000, 3000),
+        (6, 7, 1000, 1500),
+        (0.2, 2.2, 0, 900),
+    ]
     calls = [Call(row, NAME, *told, "omao") for row, told in enumerate(times, start=2)]
     lines: list[str] = []
     recording = Recording(Path(NAME), 32_000 * 60, 32_000, "UHH_S01", "Hawaii")
     assert fitting_calls(calls, recording, Path("a.csv"), Problems(lines.append)) == calls
-    assert lines == [f"a.csv, row {row}: {Kind.OVERLAP}: overlaps with row 2 ({NAME})" for row in (3, 4)]
+    assert lines == [f"a.csv, row {row}: {Kind.OVERLAP}: overlaps with row 2 ({NAME})" for row in (3, 4, 7)]
 
 
 def test_overlaps_of_many_rows_are_found_quickly() -> None:

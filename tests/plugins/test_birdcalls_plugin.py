@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wilds_targeted import get_dataset
-from wilds_targeted.audio.picture import pixel_box
+from wilds_targeted.audio.axes import pixel_box
 from wilds_targeted.augmentations.color_jitter import ColorJitter, Drawn
 from wilds_targeted.errors import ConfigError, ParameterError
 from wilds_targeted.example import Example, load_example, training_rows

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from wilds_targeted.audio.mel import Floats
+from wilds_targeted.audio.picture import Floats
 from wilds_targeted.errors import DataError, one_line
 
 

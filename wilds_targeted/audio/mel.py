@@ -6,16 +6,27 @@ import functools
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from PIL import Image
 
-Floats = NDArray[np.float32]
+from wilds_targeted.audio.axes import HOP, MELS, SAMPLE_RATE
+from wilds_targeted.audio.picture import Floats, color_indices, draw_colors
 
-N_FFT, HOP, MELS = 2048, 512, 128
-"""The window and the step between frames, in samples, and how many mel bands: librosa's defaults, the authors' too."""
+N_FFT = 2048
+"""The window in samples. It, the step and the number of bands are librosa's defaults, and the authors'."""
 
 RANGE_DB = 80.0
 """What is fainter than the maximum by more than this is shown as this."""
 _FAINTEST = 1e-10
+
+
+def draw_waveform(waveform: Floats, sample_rate: int = SAMPLE_RATE) -> Image.Image:
+    """The picture of a clip."""
+    return draw_power(mel_power(waveform, sample_rate), sample_rate)
+
+
+def draw_power(power: Floats, sample_rate: int = SAMPLE_RATE) -> Image.Image:
+    """The picture of a mel spectrogram, as `mel_power` gives it."""
+    return draw_colors(color_indices(decibels(power)), sample_rate)
 
 
 def mel_power(waveform: Floats, sample_rate: int) -> Floats:

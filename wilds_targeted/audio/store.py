@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from wilds_targeted.audio.mel import HOP, MELS
-from wilds_targeted.audio.picture import CLIP_SECONDS, SAMPLE_RATE, Indices
+from wilds_targeted.audio.axes import CLIP_SECONDS, MELS, SAMPLE_RATE, count_frames
+from wilds_targeted.audio.picture import Indices
 
 _HEADER = struct.Struct("<IH")
-_FRAMES = 1 + int(CLIP_SECONDS * SAMPLE_RATE) // HOP
+_FRAMES = count_frames(int(CLIP_SECONDS * SAMPLE_RATE))
 _RECORD = _HEADER.size + MELS * _FRAMES
 
 

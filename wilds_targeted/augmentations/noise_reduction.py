@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image
 
-from wilds_targeted.audio.mel import Floats
-from wilds_targeted.audio.picture import draw_waveform
+from wilds_targeted.audio.mel import draw_waveform
+from wilds_targeted.audio.picture import Floats
 from wilds_targeted.augmentation import Augmentation
 from wilds_targeted.augmentations.backgrounds import BackgroundPools
 from wilds_targeted.augmentations.pictures import demand_picture

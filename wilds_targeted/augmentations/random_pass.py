@@ -9,8 +9,8 @@ import numpy as np
 from PIL import Image
 from scipy import signal
 
-from wilds_targeted.audio.mel import Floats
-from wilds_targeted.audio.picture import draw_waveform
+from wilds_targeted.audio.mel import draw_waveform
+from wilds_targeted.audio.picture import Floats
 from wilds_targeted.augmentation import Augmentation
 from wilds_targeted.augmentations.pictures import demand_picture
 from wilds_targeted.augmentations.sounds import LoadSound, in_size_of

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PIL import Image
 
-from wilds_targeted.audio.mel import Floats
+from wilds_targeted.audio.picture import Floats
 
 LoadSound = Callable[[int], tuple[Floats, int]]
 """From a row of the data set to the samples of its clip and their rate."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image
 
-from wilds_targeted.audio.mel import HOP, MELS, mel_power
-from wilds_targeted.audio.picture import CLIP_SECONDS, SAMPLE_RATE, draw_power
+from wilds_targeted.audio.axes import CLIP_SECONDS, MELS, SAMPLE_RATE, count_frames
+from wilds_targeted.audio.mel import draw_power, mel_power
 from wilds_targeted.augmentation import Augmentation
 from wilds_targeted.augmentations.pictures import demand_picture
 from wilds_targeted.augmentations.sounds import LoadSound, in_size_of
@@ -46,7 +46,7 @@ class SpecAugment(Augmentation):
     def draw(self, example: Example, rng: np.random.Generator) -> Drawn:
         """The intervals, for a clip of five seconds."""
         demand_picture(example, "specaugment")
-        length = 1 + int(CLIP_SECONDS * SAMPLE_RATE) // HOP
+        length = count_frames(int(CLIP_SECONDS * SAMPLE_RATE))
         return Drawn(
             tuple(_interval(MELS, self.mels, rng) for _ in range(self.k)),
             tuple(_interval(length, self.frames, rng) for _ in range(self.k)),

@@ -215,7 +215,7 @@ class CallBoxes:
         """The box's pixels in the picture of that row, which has that (width, height); None where there is no box."""
         from PIL import Image
 
-        from wilds_targeted.audio.picture import pixel_box
+        from wilds_targeted.audio.axes import pixel_box
         from wilds_targeted.foreground import Foreground
 
         relative = self.dataset.get_box(row)
