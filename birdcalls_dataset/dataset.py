@@ -13,7 +13,7 @@ from wilds.common.grouper import CombinatorialGrouper
 from wilds.common.metrics.all_metrics import F1, Accuracy, Recall
 from wilds.datasets.wilds_dataset import WILDSDataset
 
-from birdcalls_dataset.facts import FACTS_FILE, check_facts, sha256_of
+from birdcalls_dataset.facts import FACTS_FILE, check_facts, duration, sha256_of
 from birdcalls_dataset.table import (
     AUDIO,
     BOX,
@@ -33,7 +33,7 @@ from birdcalls_dataset.table import (
 from wilds_targeted.audio.axes import SIZE, RelativeBox
 from wilds_targeted.audio.clips import read_clip
 from wilds_targeted.audio.mel import decibels, mel_power
-from wilds_targeted.audio.picture import Floats, color_indices, draw_colors
+from wilds_targeted.audio.picture import Floats, color_indices, draw_colors, palette
 from wilds_targeted.audio.store import SpectrogramStore
 from wilds_targeted.errors import DataError
 from wilds_targeted.files import cache_folder
@@ -104,7 +104,7 @@ class BirdCallsDataset(WILDSDataset):  # type: ignore[misc]
         table = read_table(self._data_dir / TABLE_FILE)
         self._facts = check_facts(self._data_dir, table)
         self._read_columns(table)
-        self._store = SpectrogramStore(self._store_path(), len(table))
+        self._store = self._open_store(len(table))
         self._original_resolution = (SIZE, SIZE)
         self._groupers = {
             field: CombinatorialGrouper(dataset=self, groupby_fields=[field]) for field in ("microphone", "region")
@@ -119,12 +119,18 @@ class BirdCallsDataset(WILDSDataset):  # type: ignore[misc]
         self._split_names = {split: _SPLIT_TITLES[split] for split in members}
         number_of = {part: self._split_dict[split] for split, parts in members.items() for part in parts}
         self._split_array = table[SPLIT].map(lambda part: number_of.get(part, -1)).to_numpy()
+        for split in ("train", "val"):
+            if self._split_dict[split] not in self._split_array:
+                raise DataError(
+                    f"{self._data_dir / TABLE_FILE}: no clip is in {' or '.join(members[split])}, so the split scheme "
+                    f"{self._split_scheme!r} has nothing to {'train on' if split == 'train' else 'select on'}."
+                )
         self.species = [EMPTY, *(name for name in table[SPECIES].unique() if name != EMPTY)]
         labels = table[SPECIES].map({name: number for number, name in enumerate(self.species)}).to_numpy(dtype=np.int64)
         self._y_array = torch.from_numpy(labels.copy())
         self._y_size = 1
         self._n_classes = len(self.species)
-        microphones, microphone_names = pd.factorize(table[MICROPHONE])
+        microphones, microphone_names = pd.factorize(_name_microphones(table))
         regions, region_names = pd.factorize(table[REGION])
         low, high = (table[column].fillna(0).round().to_numpy(dtype=np.int64) for column in (LOW, HIGH))
         self._metadata_fields = ["microphone", "region", "low_freq", "high_freq", "y"]
@@ -139,33 +145,45 @@ class BirdCallsDataset(WILDSDataset):  # type: ignore[misc]
         self._checksums = table[CRC].tolist() if CRC in table.columns else [""] * len(table)
         self._boxes = _boxes(self._data_dir / TABLE_FILE, table)
 
-    def _store_path(self) -> Path:
-        """Kept spectrograms belong to one table, which tells the checksums of its clips."""
+    def _open_store(self, count: int) -> SpectrogramStore | None:
+        """Where spectrograms are kept: for one table, which tells the checksums of all its clips and their one rate."""
+        if self._facts is None or len(self._facts.sampling_rates) != 1 or not all(self._checksums):
+            return None
+        palette()  # imports matplotlib: once here, and not in every worker
         digest = sha256_of(self._data_dir / TABLE_FILE)[:32]
-        return cache_folder() / "spectrograms" / f"birdcalls-{digest}-v{_PICTURE_VERSION}.bin"
+        store = SpectrogramStore(cache_folder() / "spectrograms" / f"birdcalls-{digest}-v{_PICTURE_VERSION}.bin", count)
+        store.prepare()
+        return store
 
     def get_input(self, idx: int) -> Image.Image:
         """The picture of that row's clip."""
-        idx = int(idx)
-        if self._pictures[idx]:
-            with Image.open(self._data_dir / self._pictures[idx]) as picture:
+        row = range(len(self._sounds))[int(idx)]
+        if self._pictures[row]:
+            with Image.open(self._data_dir / self._pictures[row]) as picture:
                 return picture.convert("RGB")
-        indices = self._store.get(idx)
-        if indices is None:
-            waveform, rate = self.get_audio(idx)
-            indices = color_indices(decibels(mel_power(waveform, rate)))
-            self._store.put(idx, indices)
-        return draw_colors(indices)
+        kept = None if self._store is None else self._store.get(row)
+        if kept is not None and self._facts is not None:
+            return draw_colors(kept, int(next(iter(self._facts.sampling_rates))))
+        waveform, rate = self.get_audio(row)
+        indices = color_indices(decibels(mel_power(waveform, rate)))
+        if self._store is not None:
+            self._store.put(row, indices)
+        return draw_colors(indices, rate)
 
     def get_audio(self, idx: int) -> tuple[Floats, int]:
         """The samples of that row's clip, from -1 to 1, and the sampling rate in hertz."""
-        idx = int(idx)
-        if not self._sounds[idx]:
-            raise DataError(f"row {idx} of birdcalls has a picture but no sound ({AUDIO} is empty in {TABLE_FILE}).")
-        path = self._data_dir / self._sounds[idx]
-        waveform, rate = read_clip(path, self._checksums[idx] or None)
-        if self._facts is not None and str(rate) not in self._facts.sampling_rates:
-            raise DataError(f"{path}: is sampled at {rate} Hz, where {FACTS_FILE} tells {self._facts.sampling_rates}.")
+        row = range(len(self._sounds))[int(idx)]
+        if not self._sounds[row]:
+            raise DataError(f"row {row} of birdcalls has a picture but no sound ({AUDIO} is empty in {TABLE_FILE}).")
+        path = self._data_dir / self._sounds[row]
+        waveform, rate = read_clip(path, self._checksums[row] or None)
+        if self._facts is not None:
+            if str(rate) not in self._facts.sampling_rates:
+                raise DataError(f"{path}: sampled at {rate} Hz, where {FACTS_FILE} tells {self._facts.sampling_rates}.")
+            if duration(len(waveform), rate) not in self._facts.seconds:
+                raise DataError(
+                    f"{path}: {duration(len(waveform), rate)} s long, where {FACTS_FILE} tells {self._facts.seconds}."
+                )
         return waveform, rate
 
     def get_box(self, idx: int) -> RelativeBox | None:
@@ -211,6 +229,12 @@ class BirdCallsDataset(WILDSDataset):  # type: ignore[misc]
                 lines += f"  {grouper.group_str(group)}  [n = {results[f'count_{field}']:6.0f}]: "
                 lines += f"acc = {results[f'acc_{field}']:5.3f}, F1-macro = {results[f'F1-macro_{field}']:5.3f}\n"
         return lines
+
+
+def _name_microphones(table: pd.DataFrame) -> pd.Series[str]:
+    """Each row's microphone; with its region, where two regions number theirs alike."""
+    regions = table.groupby(MICROPHONE)[REGION].transform("nunique")
+    return table[MICROPHONE].where(regions == 1, table[REGION] + " " + table[MICROPHONE])
 
 
 def _boxes(path: Path, table: pd.DataFrame) -> list[RelativeBox | None]:

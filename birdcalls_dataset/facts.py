@@ -109,17 +109,26 @@ def gather_facts(folder: Path) -> Facts:
         headers = list(pool.map(lambda name: _header(folder / name), sounds))
     return Facts(
         **_counted(folder, table),
-        seconds=_tally(pd.Series([f"{seconds:g}" for _, seconds in headers])),
-        sampling_rates=_tally(pd.Series([str(rate) for rate, _ in headers])),
+        seconds=_tally(pd.Series([duration(frames, rate) for frames, rate in headers])),
+        sampling_rates=_tally(pd.Series([str(rate) for _, rate in headers])),
     )
 
 
-def _header(path: Path) -> tuple[int, float]:
+def duration(frames: int, rate: int) -> str:
+    """Seconds, as the facts tell them.
+
+    >>> duration(160_000, 32_000)
+    '5'
+    """
+    return f"{round(frames / rate, 3):g}"
+
+
+def _header(path: Path) -> tuple[int, int]:
     try:
         info = soundfile.info(str(path))
     except soundfile.LibsndfileError as error:
         raise DataError(f"{path}: can't be read as audio ({one_line(error)}).") from error
-    return int(info.samplerate), round(info.frames / info.samplerate, 3)
+    return int(info.frames), int(info.samplerate)
 
 
 def _counted(folder: Path, table: pd.DataFrame) -> dict[str, Any]:
@@ -171,24 +180,36 @@ def check_facts(folder: Path, table: pd.DataFrame) -> Facts | None:
                 f"python -m birdcalls_dataset facts {folder}"
             )
     else:
-        for name, found in _counted(folder, table).items():
-            if found != getattr(facts, name):
-                raise DataError(
-                    f"{folder / TABLE_FILE} is not the one that {FACTS_FILE} tells of: {name} {getattr(facts, name)} "
-                    f"there, {found} found. Restore both from the same copy; or, after a change of your own, write the "
-                    f"facts anew: python -m birdcalls_dataset facts {folder}"
-                )
+        _compare(folder, table, facts)
     _demand_files(folder, table)
     return facts
 
 
+def _compare(folder: Path, table: pd.DataFrame, facts: Facts) -> None:
+    sounds = int((table[AUDIO] != "").sum())
+    pairs = {name: (getattr(facts, name), found) for name, found in _counted(folder, table).items()}
+    for name in ("seconds", "sampling_rates"):
+        pairs[name] = (f"of {sum(getattr(facts, name).values())} clips", f"of {sounds} clips")
+    for name, (told, found) in pairs.items():
+        if told != found:
+            raise DataError(
+                f"{folder / TABLE_FILE} is not the one that {FACTS_FILE} tells of: {name} {told} there, {found} found. "
+                f"Restore both from the same copy; or, after a change of your own, write the facts anew: "
+                f"python -m birdcalls_dataset facts {folder}"
+            )
+
+
 def _read_facts(path: Path) -> Facts:
     try:
-        return Facts(**json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
+        facts = Facts(**json.loads(path.read_text(encoding="utf-8")))
+        for tally in (facts.seconds, facts.sampling_rates):
+            if not all(isinstance(count, int) and float(name) > 0 for name, count in tally.items()):
+                raise ValueError("durations and sampling rates must be numbers with counts")
+    except (ValueError, TypeError, AttributeError) as error:
         raise DataError(
             f"{path}: is not a file of facts ({one_line(error)}); restore it from the copy that it came with."
         ) from error
+    return facts
 
 
 def _demand_files(folder: Path, table: pd.DataFrame) -> None:

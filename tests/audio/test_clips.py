@@ -56,6 +56,13 @@ def test_what_is_no_clip(content: bytes | None, told: str, tmp_path: Path) -> No
         read_clip(path)
 
 
+def test_samples_that_are_no_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "clip.wav"
+    soundfile.write(path, np.array([0.1, np.nan, 0.2], dtype=np.float32), 32_000, subtype="FLOAT")
+    with pytest.raises(DataError, match="samples that are no numbers"):
+        read_clip(path)
+
+
 def test_no_samples(tmp_path: Path) -> None:
     path = tmp_path / "clip.wav"
     soundfile.write(path, np.zeros(0, dtype=np.int16), 32_000)

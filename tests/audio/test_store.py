@@ -20,7 +20,9 @@ def spectrogram(row: int, frames: int = 313) -> np.ndarray:
 
 @pytest.fixture
 def store(tmp_path: Path) -> SpectrogramStore:
-    return SpectrogramStore(tmp_path / "deep" / "kept.bin", ROWS)
+    store = SpectrogramStore(tmp_path / "deep" / "kept.bin", ROWS)
+    store.prepare()
+    return store
 
 
 def test_keeps_what_was_put(store: SpectrogramStore) -> None:
@@ -71,6 +73,7 @@ def test_what_does_not_fit_is_not_kept(store: SpectrogramStore) -> None:
 
 def _fill(path: Path) -> None:
     store = SpectrogramStore(path, ROWS)
+    store.prepare()
     for row in range(ROWS):
         store.put(row, spectrogram(row))
         assert store.get(row) is None or np.array_equal(store.get(row), spectrogram(row))
@@ -90,6 +93,7 @@ def test_processes_share_it(store: SpectrogramStore) -> None:
 def test_a_disk_that_refuses_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
     store = SpectrogramStore(tmp_path / "file" / "kept.bin", ROWS)
+    store.prepare()
     store.put(0, spectrogram(0))
     store.put(1, spectrogram(1))
     told = capsys.readouterr().err

@@ -61,6 +61,15 @@ def test_left_alone(augmentation: NoiseReduction, label: int, microphone: int) -
     assert augmentation.apply(original, drawn) is original.x
 
 
+@pytest.mark.parametrize("smooth_hz", [63.0, 16_000.0])
+def test_the_smallest_and_the_largest_smoothing(smooth_hz: float) -> None:
+    assert gated(SOUNDS[2], SOUNDS[0], RATE, smooth_hz).shape == SOUNDS[2].shape
+
+
+def test_too_short_for_a_spectrum() -> None:
+    assert gated(SOUNDS[2], SOUNDS[0][:700], RATE) is SOUNDS[2]
+
+
 def test_silence_stays_silent() -> None:
     silence = np.zeros(5 * RATE, dtype=np.float32)
     assert not gated(silence, silence, RATE).any()

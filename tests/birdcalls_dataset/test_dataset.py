@@ -47,7 +47,7 @@ def bundle_row(number: int, split: str) -> dict[str, Any]:
         "Call Low Freq (Hz)": "" if is_empty else 1000.4 + number,
         "Call High Freq (Hz)": "" if is_empty else 5000.0,
         "mel_bbox": "" if is_empty else "[0.1, 0.2, 0.3, 0.4]",
-        "dataset": ("hawaii", "amazon")[number % 2],
+        "dataset": ("hawaii", "amazon", "hawaii")[number % 3],
     }
 
 
@@ -124,7 +124,7 @@ def test_a_bundle_of_other_counts_wants_facts(bundle: Path, monkeypatch: pytest.
 def test_evaluation_by_hand(bundle: Path) -> None:
     mend_wilds()
     dataset = BirdCallsDataset(root_dir=bundle)
-    rows = [0, 1, 2, 3, 4, 5]  # labels 1 0 2 0 3 1, microphones 0 1 2 0 1 2, regions 0 1 0 1 0 1
+    rows = [0, 1, 2, 3, 4, 5]  # labels 1 0 2 0 3 1, microphones 30 31 32 30 31 32, of which 31 is in the Amazon
     y_true, metadata = dataset.y_array[rows], dataset.metadata_array[rows]
     y_pred = torch.tensor([1, 0, 2, 2, 1, 1])
     results, text = dataset.eval(y_pred, y_true, metadata)
@@ -135,9 +135,9 @@ def test_evaluation_by_hand(bundle: Path) -> None:
     assert results["F1-macro_all"] == pytest.approx((2 / 3 + 4 / 5 + 2 / 3 + 0) / 4)
     assert results["acc_microphone:30"] == pytest.approx(1 / 2)
     assert results["count_microphone:31"] == 2
-    assert results["acc_region:hawaii"] == pytest.approx(2 / 3)
-    assert results["recall-macro_region:amazon"] == pytest.approx((0.5 + 1) / 2)
-    assert results["F1-macro_region:amazon"] == pytest.approx((2 / 3 + 1) / 2)
+    assert results["acc_region:hawaii"] == pytest.approx(3 / 4)
+    assert results["recall-macro_region:amazon"] == pytest.approx((1 + 0) / 2)
+    assert results["F1-macro_region:hawaii"] == pytest.approx((0 + 1 + 2 / 3) / 3)
     assert "region = hawaii" in text
 
 
@@ -188,18 +188,23 @@ def test_a_changed_table_is_refused(built: Path) -> None:
         BirdCallsDataset(root_dir=built.parent)
 
 
-@pytest.mark.parametrize("name", ["clips", "splits", "microphones", "regions", "classes"])
+NAMES = ["clips", "splits", "microphones", "regions", "classes", "seconds", "sampling_rates"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_facts_that_do_not_hold_are_refused(name: str, built: Path) -> None:
     path = built / "facts.json"
     told = json.loads(path.read_text())
-    told[name] = 1 if name == "clips" else {"train": 1}
+    told[name] = 1 if name == "clips" else {"5": 1}
     path.write_text(json.dumps(told))
     with pytest.raises(DataError, match=rf"tells of: {name}"):
         BirdCallsDataset(root_dir=built.parent)
 
 
-def test_a_broken_file_of_facts(built: Path) -> None:
-    (built / "facts.json").write_text("{")
+@pytest.mark.parametrize("change", [{"sampling_rates": None}, {"seconds": {"long": 1}}, {"more": 1}, None])
+def test_a_broken_file_of_facts(change: dict[str, Any] | None, built: Path) -> None:
+    path = built / "facts.json"
+    path.write_text("{" if change is None else json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(DataError, match="is not a file of facts"):
         BirdCallsDataset(root_dir=built.parent)
 
@@ -218,7 +223,18 @@ def wrong(column: str, value: str, row: int = 3) -> Callable[[pd.DataFrame], Non
         (wrong("Species eBird Code", ""), "row 5: there must be a species"),
         (wrong("Location", ""), "row 5: there must be a microphone"),
         (wrong("audio_path", ""), "row 5: there is neither picture nor sound"),
-        (wrong("Call Low Freq (Hz)", "deep"), r"row 5: Call Low Freq \(Hz\) must be a number, or empty, got 'deep'"),
+        (
+            wrong("Call Low Freq (Hz)", "deep"),
+            r"row 5: Call Low Freq \(Hz\) must be a number of hertz, or empty, got 'deep'",
+        ),
+        (wrong("Call High Freq (Hz)", "1e30"), r"row 5: Call High Freq \(Hz\) must be a number of hertz"),
+        (wrong("dataset", ""), "row 5: there must be a region"),
+        (lambda table: table.assign(id="7"), "row 3: an id must not be repeated, got '7'"),
+        (wrong("audio_path", "/etc/passwd"), "row 5: audio_path must lie in the data set's own folder"),
+        (wrong("mel_img_path", "../../secret.png"), "row 5: mel_img_path must lie in the data set's own folder"),
+        (wrong("mel_bbox", "[1e999, 0, 1, 1]"), "row 5: a call's box must be four numbers"),
+        (wrong("mel_bbox", "[10, 20, 30, 40]"), "row 5: .*as shares of the picture"),
+        (wrong("mel_bbox", "[0.1, 0.2, -0.3, 0.4]"), "row 5: .*as shares of the picture"),
         (wrong("mel_bbox", "[1, 2]"), r"row 5: a call's box must be four numbers .* got '\[1, 2\]'"),
         (wrong("mel_bbox", "__import__('os')"), "row 5: a call's box must be four numbers"),
         (wrong("audio_path", "audio/gone.flac"), r"row 5: .*gone\.flac is not there"),
@@ -253,8 +269,49 @@ def test_a_clip_of_another_sampling_rate(bundle: Path) -> None:
         dataset.get_audio(0)
 
 
+def test_a_clip_of_another_length(bundle: Path) -> None:
+    folder = bundle / "birdcalls_v1.0"
+    write_facts(folder)
+    dataset = BirdCallsDataset(root_dir=bundle)
+    soundfile.write(folder / "audio" / "0.wav", np.zeros(100), 32_000)
+    with pytest.raises(DataError, match=r"0\.003 s long, where facts\.json tells \{'0\.5': 26\}"):
+        dataset.get_audio(0)
+
+
+def test_without_checksums_nothing_is_kept(built: Path, cache: Path) -> None:
+    edit_table(built, lambda table: table.drop(columns="audio_crc32"))
+    write_facts(built)
+    dataset = BirdCallsDataset(root_dir=built.parent)
+    assert dataset.get_input(0).size == (500, 500)
+    assert not (cache / "spectrograms").exists()
+
+
+def test_rows_are_counted_as_lists_count(birdcalls_miniature: Path) -> None:
+    dataset = get_dataset("birdcalls", root_dir=birdcalls_miniature)
+    assert np.array_equal(np.asarray(dataset.get_input(-1)), np.asarray(dataset.get_input(len(dataset) - 1)))
+    with pytest.raises(IndexError):
+        dataset.get_input(len(dataset))
+
+
+def test_microphones_that_two_regions_number_alike(bundle: Path) -> None:
+    edit_table(bundle / "birdcalls_v1.0", lambda table: table.assign(Location=["1", "1", "2"] * 8 + ["1", "9"]))
+    dataset = BirdCallsDataset(root_dir=bundle)
+    assert sorted(dataset.metadata_map["microphone"]) == ["2", "9", "amazon 1", "hawaii 1"]
+    microphones, regions = dataset.metadata_array[:, 0].tolist(), dataset.metadata_array[:, 1].tolist()
+    assert all(len({r for m, r in zip(microphones, regions, strict=True) if m == each}) == 1 for each in range(4))
+
+
+def test_a_scheme_without_validation(built: Path) -> None:
+    with pytest.raises(DataError, match=r"no clip is in ood_val, so the split scheme 'test-to-test-ood'"):
+        BirdCallsDataset(root_dir=built.parent, split_scheme="test-to-test-ood")
+
+
 def test_unknown_schemes_and_missing_data(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="there are official, test-to-test-id, test-to-test-ood"):
         BirdCallsDataset(root_dir=tmp_path, split_scheme="combined")
     with pytest.raises(DataError, match="wilds-targeted miniature birdcalls"):
+        get_dataset("birdcalls", root_dir=tmp_path)
+    (tmp_path / "birdcalls_v1.0").mkdir()
+    (tmp_path / "birdcalls_v1.0" / "RELEASE_v1.0.txt").touch()
+    with pytest.raises(DataError, match=r"combined\.csv is not there: expected is the table"):
         get_dataset("birdcalls", root_dir=tmp_path)

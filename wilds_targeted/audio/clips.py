@@ -27,7 +27,7 @@ def read_clip(path: Path, crc32: str | None = None) -> tuple[Floats, int]:
         content = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: the clip can't be read ({error.strerror}); restore it, or build anew.") from error
-    if crc32 and f"{zlib.crc32(content):08x}" != crc32:
+    if crc32 and f"{zlib.crc32(content):08x}" != crc32.lower():
         raise DataError(
             f"{path}: the clip's checksum is {zlib.crc32(content):08x}, where the table tells {crc32}; restore the "
             f"file, or build the data set anew."
@@ -38,5 +38,7 @@ def read_clip(path: Path, crc32: str | None = None) -> tuple[Floats, int]:
         raise DataError(f"{path}: is no audio that can be decoded ({one_line(error)}).") from error
     if not len(samples):
         raise DataError(f"{path}: the clip has no samples.")
+    if not np.isfinite(samples).all():
+        raise DataError(f"{path}: the clip has samples that are no numbers.")
     mono: Floats = samples[:, 0] if samples.shape[1] == 1 else samples.mean(axis=1, dtype=np.float32)
     return mono, int(rate)

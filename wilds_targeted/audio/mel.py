@@ -42,10 +42,10 @@ def mel_power(waveform: Floats, sample_rate: int) -> Floats:
     """
     peak = float(np.abs(waveform).max(initial=0.0))
     samples = torch.from_numpy(np.ascontiguousarray(waveform / peak if peak > 0 else waveform, dtype=np.float32))
-    window, filters = _window(), _filters(sample_rate)
-    spectrum = torch.stft(samples, N_FFT, HOP, window=window, pad_mode="constant", return_complex=True)
-    power = spectrum.real.square() + spectrum.imag.square()  # half of what `abs` takes, with its square root
-    result: Floats = (filters @ power).numpy()
+    spectrum = torch.stft(samples, N_FFT, HOP, window=_window(), pad_mode="constant", return_complex=True)
+    squares = torch.view_as_real(spectrum).square()  # half of what `abs` takes, with its square root
+    power = squares[..., 0] + squares[..., 1]
+    result: Floats = torch.cat([filters @ power[bins] for bins, filters in filter_blocks(sample_rate)]).numpy()
     return result
 
 
@@ -62,7 +62,16 @@ def _window() -> torch.Tensor:
 
 
 @functools.cache
-def _filters(sample_rate: int) -> torch.Tensor:
-    from librosa.filters import mel  # takes seconds: not needed where pictures are cached
+def filter_blocks(sample_rate: int) -> tuple[tuple[slice, torch.Tensor], ...]:
+    """The mel filters in blocks of neighbouring bands, each with the bins of the spectrum that it looks at.
 
-    return torch.from_numpy(mel(sr=sample_rate, n_fft=N_FFT, n_mels=MELS))
+    A band looks at few of the 1025 bins: multiplying by blocks takes a third of the time.
+    """
+    from librosa.filters import mel  # takes seconds: not needed where pictures are kept
+
+    blocks = []
+    for filters in np.split(mel(sr=sample_rate, n_fft=N_FFT, n_mels=MELS), 8):
+        used = np.flatnonzero(filters.any(axis=0))
+        bins = slice(int(used[0]), int(used[-1]) + 1)
+        blocks.append((bins, torch.from_numpy(filters[:, bins].copy())))
+    return tuple(blocks)

@@ -45,25 +45,23 @@ def draw_colors(indices: Indices, sample_rate: int = SAMPLE_RATE) -> Image.Image
 def find_colors(picture: Image.Image) -> Indices | None:
     """For each pixel its place among the 256 colours; None for a picture that has any other colour.
 
-    A few pixels are looked at first: any other picture is told from a spectrogram at once.
+    A few pixels are looked at first: nearly any other picture is told from a spectrogram at once.
     """
-    pixels = _packed(picture)
-    colors = _packed(Image.frombytes("RGB", (256, 1), palette())).reshape(-1)
-    some = pixels.reshape(-1)[:: max(1, pixels.size // 100)]
-    if not np.array_equal(colors.take(_places(some)), some):
+    few = picture.resize((8, 8), Image.Resampling.NEAREST)
+    if _all_places(few) is None:
         return None
-    places = _places(pixels)
-    return places if np.array_equal(colors.take(places), pixels) else None
+    return _all_places(picture)
+
+
+def _all_places(picture: Image.Image) -> Indices | None:
+    pixels = _packed(picture)
+    places = _place_of_key().take(_keys(pixels))
+    return places if np.array_equal(_colors().take(places), pixels) else None
 
 
 def _packed(picture: Image.Image) -> NDArray[np.uint32]:
     """Each pixel as one number."""
     return np.asarray(picture.convert("RGBA")).view(np.uint32)[..., 0]
-
-
-def _places(pixels: NDArray[np.uint32]) -> Indices:
-    """The place of each pixel's colour, if it has one."""
-    return _place_of_key().take(_keys(pixels))
 
 
 def _keys(pixels: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -74,8 +72,13 @@ def _keys(pixels: NDArray[np.uint32]) -> NDArray[np.uint32]:
 @functools.cache
 def _place_of_key() -> Indices:
     table = np.zeros(1 << 16, dtype=np.uint8)
-    table[_keys(_packed(Image.frombytes("RGB", (256, 1), palette())).reshape(-1))] = np.arange(256)
+    table[_keys(_colors())] = np.arange(256)
     return table
+
+
+@functools.cache
+def _colors() -> NDArray[np.uint32]:
+    return _packed(Image.frombytes("RGB", (256, 1), palette())).reshape(-1)
 
 
 @functools.cache

@@ -25,7 +25,7 @@ class SpectrogramStore:
     """The colours of each clip's spectrogram, by row.
 
     Args:
-        path: The file; made when the first record is written. Its name must tell what it is of.
+        path: The file, which `prepare` makes. Its name must tell what it is of.
         count: How many rows there are.
     """
 
@@ -33,6 +33,17 @@ class SpectrogramStore:
         self.path = path
         self.count = count
         self._is_writable = True
+
+    def prepare(self) -> None:
+        """Make the file, or tell once, before there are workers, that none can be made."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # Opened for appending, since that makes the file without emptying one that another process made.
+            with self.path.open("ab") as file:
+                if file.tell() < self.count * _RECORD:
+                    file.truncate(self.count * _RECORD)
+        except OSError as error:
+            self._give_up(error)
 
     def get(self, row: int) -> Indices | None:
         """What was kept of that row; None where nothing was, or it is not as it was written."""
@@ -57,20 +68,19 @@ class SpectrogramStore:
             return
         content = struct.pack("<H", frames) + indices.tobytes()
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            # Opened for appending first, since that makes the file without emptying one that another process made.
-            with self.path.open("ab"), self.path.open("r+b") as file:
-                if file.seek(0, 2) < self.count * _RECORD:
-                    file.truncate(self.count * _RECORD)
+            with self.path.open("r+b") as file:
                 file.seek(row * _RECORD)
                 file.write(struct.pack("<I", _checksum(row, content)) + content)
         except OSError as error:
-            self._is_writable = False
-            print(
-                f"wilds-targeted: spectrograms can't be kept in {self.path} ({error.strerror}): they are computed anew "
-                f"for every clip. Set WILDS_TARGETED_CACHE to a folder with room.",
-                file=sys.stderr,
-            )
+            self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        self._is_writable = False
+        print(
+            f"wilds-targeted: spectrograms can't be kept in {self.path} ({error.strerror}): they are computed anew for "
+            f"every clip. Set WILDS_TARGETED_CACHE to a folder with room.",
+            file=sys.stderr,
+        )
 
 
 def _checksum(row: int, content: bytes) -> int:

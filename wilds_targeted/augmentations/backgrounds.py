@@ -1,4 +1,4 @@
-"""Which empty images an animal may be pasted onto, chosen in constant time."""
+"""Which empty pictures an object may be pasted onto, chosen in constant time."""
 
 from __future__ import annotations
 

@@ -33,6 +33,7 @@ class ColorJitter(Augmentation):
     def __init__(self, hue: float = 0.5, saturation: float = 0.0) -> None:
         self.hue = hue
         self.saturation = saturation
+        palette()  # imports matplotlib: once here, and not in every worker
 
     def draw(self, example: Example, rng: np.random.Generator) -> Drawn:
         """Turn and factor."""

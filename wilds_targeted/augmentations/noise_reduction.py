@@ -53,11 +53,17 @@ class NoiseReduction(Augmentation):
         return in_size_of(original, draw_waveform(gated(waveform, noise, rate, self.smooth_hz), rate))
 
 
+_WINDOW = 1024
+
+
 def gated(waveform: Floats, noise: Floats, sample_rate: int, smooth_hz: float = 500.0) -> Floats:
-    """The clip, spectrally gated against that noise."""
+    """The clip, spectrally gated against that noise; as it is where either is too short for a spectrum."""
     from noisereduce import reduce_noise  # brings joblib and a second of imports
 
+    if min(len(waveform), len(noise)) < _WINDOW:
+        return waveform
+
     reduced: Floats = reduce_noise(
-        y=waveform, sr=sample_rate, y_noise=noise, stationary=True, freq_mask_smooth_hz=smooth_hz
+        y=waveform, sr=sample_rate, y_noise=noise, stationary=True, freq_mask_smooth_hz=smooth_hz, n_fft=_WINDOW
     )
     return np.nan_to_num(reduced.astype(np.float32, copy=False))

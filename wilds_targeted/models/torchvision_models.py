@@ -36,6 +36,8 @@ def build_torchvision_model(
         **keywords: For torchvision's constructor.
     """
     constructor = _CONSTRUCTORS.get(name, name)
+    if weights is not None and not Path(str(weights)).is_file():
+        raise ConfigError(f"--model_kwargs weights={weights}: there is no such file of weights.")
     published: Any = torchvision.models.get_model_weights(constructor)["IMAGENET1K_V1"]
     wanted = published if pretrained and weights is None else None
     try:
@@ -49,7 +51,7 @@ def build_torchvision_model(
             f"random weights with --model_kwargs pretrained=False."
         ) from error
     if weights is not None:
-        _load_all(model, weights, name)
+        _load_all(model, str(weights), name)
     path, _, last = _LAST_LAYERS.get(name, "fc").rpartition(".")
     parent = model.get_submodule(path)
     d_features = getattr(parent, last).in_features
@@ -84,7 +86,7 @@ def refuse_unasked_download(config: Any, given: Mapping[str, Any]) -> None:
         config: The final configuration; its ``model_kwargs`` may be settled.
         given: The model's keywords on the command line.
     """
-    asked = "pretrained" in given or "weights" in given
+    asked = "pretrained" in given or given.get("weights") is not None
     by_default = config.model_kwargs.get("pretrained") is True and not asked
     if by_default and config.eval_only:
         config.model_kwargs["pretrained"] = False  # a saved model replaces all weights at once

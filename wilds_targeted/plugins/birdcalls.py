@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from wilds_targeted.augmentations.noise_reduction import NoiseReduction
     from wilds_targeted.augmentations.pools import PoolOfField, SamePool
     from wilds_targeted.augmentations.random_pass import RandomPass
+    from wilds_targeted.augmentations.sounds import LoadSound
     from wilds_targeted.augmentations.spec_augment import SpecAugment
     from wilds_targeted.foreground import Foreground
 
@@ -146,7 +147,7 @@ def register_transforms() -> list[TransformSpec]:
             preserves="what is louder than the microphone's usual noise: the call",
             summary="Gate the clip's spectrum against an empty training clip of the same microphone.",
             datasets=("birdcalls",),
-            parameters=(Parameter("smooth_hz", float, 500.0, "Over how many hertz the gate is smoothed.", 32, 16_000),),
+            parameters=(Parameter("smooth_hz", float, 500.0, "Over how many hertz the gate is smoothed.", 63, 16_000),),
             paper=f"{_BASELINES}: Noise Reduction (Sainburg et al., 2020)",
         ),
     ]
@@ -155,19 +156,18 @@ def register_transforms() -> list[TransformSpec]:
 def build_same_region(dataset: Any, *, hue: float, saturation: float) -> Chain:
     """Backgrounds: the empty training clips of the region's microphones."""
     from wilds_targeted.augmentations.pools import PoolOfField
-    from wilds_targeted.example import training_rows
 
-    rows = training_rows(dataset)
-    seen = np.unique(np.stack([_field(dataset, "region")[rows], _field(dataset, "microphone")[rows]]), axis=1)
-    pools = {int(region): seen[1][seen[0] == region] for region in np.unique(seen[0])}
-    return _copy_paste(dataset, pools, PoolOfField(_column(dataset, "region")), hue, saturation)
+    regions = np.unique(_field(dataset, "region")).tolist()
+    return _copy_paste(
+        dataset, {region: [region] for region in regions}, PoolOfField(_column(dataset, "region")), hue, saturation
+    )
 
 
 def build_all_regions(dataset: Any, *, hue: float, saturation: float) -> Chain:
     """Backgrounds: every empty training clip."""
     from wilds_targeted.augmentations.pools import SamePool
 
-    pools = {0: np.unique(_field(dataset, "microphone"))}
+    pools = {0: np.unique(_field(dataset, "region")).tolist()}
     return _copy_paste(dataset, pools, SamePool(), hue, saturation)
 
 
@@ -190,7 +190,7 @@ def _copy_paste(
         f"Copy-Paste: {calls.count()} of {len(dataset)} clips have a call's box; {_backgrounds(empty)}.",
         file=sys.stderr,
     )
-    backgrounds = BackgroundPools(empty, _field(dataset, "microphone")[empty], pools)
+    backgrounds = BackgroundPools(empty, _field(dataset, "region")[empty], pools)
     paste = CopyPaste(backgrounds, pool_of, calls, functools.partial(load_image, dataset))
     return Chain([paste, ColorJitter(hue, saturation)])
 
@@ -235,7 +235,7 @@ def build_spec_augment(dataset: Any, *, k: int, F: int, T: int) -> SpecAugment:
     """It reads the clips' sound."""
     from wilds_targeted.augmentations.spec_augment import SpecAugment
 
-    return SpecAugment(dataset.get_audio, k, F, T)
+    return SpecAugment(_sounds(dataset), k, F, T)
 
 
 def build_random_pass(dataset: Any, *, lowpass_p: float, min_hz: float, max_hz: float, order: int) -> RandomPass:
@@ -245,7 +245,7 @@ def build_random_pass(dataset: Any, *, lowpass_p: float, min_hz: float, max_hz: 
 
     if min_hz > max_hz:
         raise ParameterError(f"randompass: min_hz={min_hz:g} is above max_hz={max_hz:g}; give an interval.")
-    return RandomPass(dataset.get_audio, lowpass_p, min_hz, max_hz, order)
+    return RandomPass(_sounds(dataset), lowpass_p, min_hz, max_hz, order)
 
 
 def build_noise_reduction(dataset: Any, *, smooth_hz: float) -> NoiseReduction:
@@ -267,9 +267,19 @@ def build_noise_reduction(dataset: Any, *, smooth_hz: float) -> NoiseReduction:
     return NoiseReduction(
         BackgroundPools(empty, microphones[empty], pools),
         PoolOfField(_column(dataset, "microphone")),
-        dataset.get_audio,
+        _sounds(dataset),
         smooth_hz,
     )
+
+
+def _sounds(dataset: Any) -> LoadSound:
+    """How clips are read; the filters of their spectrograms are made here, and not in every worker."""
+    from wilds_targeted.audio.axes import SAMPLE_RATE
+    from wilds_targeted.audio.mel import filter_blocks
+
+    filter_blocks(SAMPLE_RATE)
+    load: LoadSound = dataset.get_audio
+    return load
 
 
 def _empty_training_rows(dataset: Any) -> Any:
