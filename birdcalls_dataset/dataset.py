@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from wilds.common.grouper import CombinatorialGrouper
 from wilds.common.metrics.all_metrics import F1, Accuracy, Recall
 from wilds.datasets.wilds_dataset import WILDSDataset
 
-from birdcalls_dataset.facts import FACTS_FILE, check_facts, duration, sha256_of
+from birdcalls_dataset.facts import FACTS_FILE, check_facts, duration
 from birdcalls_dataset.table import (
     AUDIO,
     BOX,
@@ -109,7 +110,6 @@ class BirdCallsDataset(WILDSDataset):  # type: ignore[misc]
         self._groupers = {
             field: CombinatorialGrouper(dataset=self, groupby_fields=[field]) for field in ("microphone", "region")
         }
-        self._eval_grouper = self._groupers["microphone"]
         super().__init__(str(root_dir), download, split_scheme)
 
     def _read_columns(self, table: pd.DataFrame) -> None:
@@ -150,8 +150,10 @@ class BirdCallsDataset(WILDSDataset):  # type: ignore[misc]
         if self._facts is None or len(self._facts.sampling_rates) != 1 or not all(self._checksums):
             return None
         palette()  # imports matplotlib: once here, and not in every worker
-        digest = sha256_of(self._data_dir / TABLE_FILE)[:32]
-        store = SpectrogramStore(cache_folder() / "spectrograms" / f"birdcalls-{digest}-v{_PICTURE_VERSION}.bin", count)
+        # Beside the data, with which it goes; else, for data that others own, among what this tool keeps.
+        folder = self._data_dir if os.access(self._data_dir, os.W_OK) else cache_folder() / "spectrograms"
+        name = f"spectrograms-{self._facts.sha256[:16]}-v{_PICTURE_VERSION}.bin"
+        store = SpectrogramStore(folder / name, count)
         store.prepare()
         return store
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -141,8 +142,8 @@ def test_evaluation_by_hand(bundle: Path) -> None:
     assert "region = hawaii" in text
 
 
-def test_what_our_build_writes(birdcalls_miniature: Path, cache: Path) -> None:
-    dataset = get_dataset("birdcalls", root_dir=birdcalls_miniature)
+def test_what_our_build_writes(built: Path) -> None:
+    dataset = get_dataset("birdcalls", root_dir=built.parent)
     assert dataset.metadata_map["region"] == ["Southwest Amazon Basin", "Northeastern United States", "Hawaii"]
     row = int(np.flatnonzero(np.asarray(dataset.y_array))[0])
     waveform, rate = dataset.get_audio(row)
@@ -150,15 +151,24 @@ def test_what_our_build_writes(birdcalls_miniature: Path, cache: Path) -> None:
     picture = dataset.get_input(row)
     difference = (np.asarray(picture) != drawn(librosa_decibels(waveform))).any(-1)
     assert difference.mean() < 1e-3
-    kept = list((cache / "spectrograms").iterdir())
+    kept = list(built.glob("spectrograms-*.bin"))
     assert len(kept) == 1
     assert np.array_equal(np.asarray(dataset.get_input(row)), np.asarray(picture)), "from disk, the same"
     kept[0].write_bytes(bytes(kept[0].stat().st_size))
     assert np.array_equal(np.asarray(dataset.get_input(row)), np.asarray(picture)), "broken on disk, computed anew"
 
 
-def test_a_kept_spectrogram_saves_the_sound(birdcalls_miniature: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dataset = get_dataset("birdcalls", root_dir=birdcalls_miniature)
+def test_data_of_others_are_kept_elsewhere(built: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: path != built)
+    dataset = BirdCallsDataset(root_dir=built.parent)
+    picture = dataset.get_input(2)
+    assert [path.name for path in (cache / "spectrograms").iterdir()] == [dataset._store.path.name]
+    assert not list(built.glob("spectrograms-*"))
+    assert np.array_equal(np.asarray(dataset.get_input(2)), np.asarray(picture))
+
+
+def test_a_kept_spectrogram_saves_the_sound(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = get_dataset("birdcalls", root_dir=built.parent)
     first = np.asarray(dataset.get_input(5))
 
     def no_sound(row: int) -> None:
@@ -173,7 +183,8 @@ def test_a_kept_spectrogram_saves_the_sound(birdcalls_miniature: Path, monkeypat
 @pytest.fixture
 def built(birdcalls_miniature: Path, tmp_path: Path) -> Path:
     """A copy to break."""
-    return Path(shutil.copytree(birdcalls_miniature, tmp_path / "copy")) / "birdcalls_v1.0"
+    ignored = shutil.ignore_patterns("spectrograms-*")
+    return Path(shutil.copytree(birdcalls_miniature, tmp_path / "copy", ignore=ignored)) / "birdcalls_v1.0"
 
 
 def edit_table(folder: Path, change: Callable[[pd.DataFrame], pd.DataFrame | None]) -> None:
@@ -278,12 +289,12 @@ def test_a_clip_of_another_length(bundle: Path) -> None:
         dataset.get_audio(0)
 
 
-def test_without_checksums_nothing_is_kept(built: Path, cache: Path) -> None:
+def test_without_checksums_nothing_is_kept(built: Path) -> None:
     edit_table(built, lambda table: table.drop(columns="audio_crc32"))
     write_facts(built)
     dataset = BirdCallsDataset(root_dir=built.parent)
     assert dataset.get_input(0).size == (500, 500)
-    assert not (cache / "spectrograms").exists()
+    assert not list(built.glob("spectrograms-*"))
 
 
 def test_rows_are_counted_as_lists_count(birdcalls_miniature: Path) -> None:

@@ -22,6 +22,8 @@ SIZES = {
     "iwildcam": "--train-cameras 12 --val-cameras 3 --test-cameras 3 --images-per-camera 20 "
     "--images-per-unseen-camera 8 --size 48 36",
     "camelyon17": "--train-patches 20 --id-val-patches 2 --val-patches 20 --test-patches 20",
+    "birdcalls": "--training-microphones 2 --unseen-microphones 1 --minutes-per-microphone 2 "
+    "--minutes-per-unseen-microphone 1",
 }
 
 
