@@ -13,8 +13,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
-from unittest import mock
 
 import numpy as np
 import soundfile
@@ -50,24 +48,14 @@ def measure(minutes: int) -> dict[str, float]:
 
 
 def _build(scratch: Path) -> dict[str, float]:
-    """In that process. The peak is read twice: libraries that only the table needs hide what was needed before."""
-    from birdcalls_dataset.build import Rules, pipeline
-    from birdcalls_dataset.build.writing import write_table
+    """In that process."""
+    from birdcalls_dataset.build import Rules, build_birdcalls
 
-    numbers: dict[str, float] = {"start_mb": _peak_mb()}
-
-    def note_peak(*arguments: Any) -> None:
-        numbers["cut_s"] = time.perf_counter() - began
-        numbers["cut_mb"] = _peak_mb()
-        write_table(*arguments)
-
-    began = time.perf_counter()
-    with mock.patch.object(pipeline, "write_table", note_peak):
-        folder = pipeline.build_birdcalls([scratch / "rec"], scratch / "out", Rules(test_microphones=0))
-    numbers["all_s"] = time.perf_counter() - began
-    numbers["all_mb"] = _peak_mb()
-    numbers["clips"] = len(list((folder / "audio").iterdir()))
-    return numbers
+    imported_mb, began = _peak_mb(), time.perf_counter()
+    folder = build_birdcalls([scratch / "rec"], scratch / "out", Rules(test_microphones=0))
+    seconds = time.perf_counter() - began
+    clips = len(list((folder / "audio").iterdir()))
+    return {"clips": clips, "imported_mb": imported_mb, "peak_mb": _peak_mb(), "seconds": seconds}
 
 
 def _peak_mb() -> float:
@@ -78,12 +66,12 @@ def _peak_mb() -> float:
 
 def main() -> None:
     """Print the table."""
-    print("minutes  clips  imported  peak when clips are cut  peak of the whole  cutting  the whole")
+    print("minutes  clips  imported     peak    time")
     for minutes in (6, 60):
         told = measure(minutes)
         print(
-            f"{minutes:7}  {told['clips']:5}  {told['start_mb']:5.0f} MB  {told['cut_mb']:20.0f} MB  "
-            f"{told['all_mb']:14.0f} MB  {told['cut_s']:5.1f} s  {told['all_s']:7.1f} s"
+            f"{minutes:7}  {told['clips']:5}  {told['imported_mb']:5.0f} MB  {told['peak_mb']:3.0f} MB  "
+            f"{told['seconds']:4.1f} s"
         )
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import shlex
 import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from birdcalls_dataset.releases import ANNOTATIONS_FILE, AUDIO_ARCHIVE, RELEASES, Release
 from wilds_targeted._http import is_web_address
 from wilds_targeted.archives import name_fault, unpack_zip
-from wilds_targeted.disk import demand_space, parse_checksum, say
+from wilds_targeted.disk import demand_space, parse_checksum, readable_size, say
 from wilds_targeted.downloads import DEFAULT_PATIENCE, Patience, fetch, fetch_bytes, part_of
 from wilds_targeted.errors import DataError, DownloadError
 from wilds_targeted.files import locked
@@ -70,7 +70,7 @@ def download_releases(
 
     Raises:
         DownloadError: Something could not be fetched. The message tells what is done and what is missing; its note
-            (``__notes__``) has a line to type for each missing file.
+            (``__notes__``) has a line to type for each missing file, where there is one.
         DataError: What is there, or what arrived, is broken; the record is not the one known; the disk is full.
         RunError: Another download is writing there.
     """
@@ -82,13 +82,14 @@ def download_releases(
         folder.mkdir(parents=True, exist_ok=True)
     # What is to be fetched, for the message: as far as is known now, and as the records tell, later.
     files = {release.name: known_files(release, zenodo) for release in releases}
+    settled: set[Path] = set()
     try:
         for release, folder in zip(releases, folders, strict=True):
             with locked(folder):
                 files[release.name] = published_files(release, zenodo, progress=progress, patience=patience)
-                _complete(folder, files[release.name], keep_archives, progress, patience)
+                _complete(folder, files[release.name], settled, keep_archives, progress, patience)
     except DownloadError as error:
-        raise _with_advice(error, out, releases, files) from None
+        raise _with_advice(error, out, releases, files, settled) from None
     return folders
 
 
@@ -107,13 +108,14 @@ def published_files(
     """The files of a release as its record tells them; where that can't be read, those that are known anyway.
 
     Raises:
-        DownloadError: The record can't be read and nothing is known, or something else answered.
+        DownloadError: The record can't be read, and nothing is known.
         DataError: The record does not agree with what is known.
     """
     address = f"{zenodo}/api/records/{release.record}"
     hurried = dataclasses.replace(patience, attempts=min(3, patience.attempts))  # there is another way
     try:
         answer = fetch_bytes(address, limit=LARGEST_RECORD, progress=progress, patience=hurried)
+        return _read_record(answer, release, address)
     except DownloadError as error:
         known = known_files(release, zenodo)
         if not known:
@@ -125,15 +127,17 @@ def published_files(
             progress,
         )
         return known
+
+
+def _read_record(answer: bytes, release: Release, address: str) -> list[PublishedFile]:
     try:
-        record = json.loads(answer)
-    except ValueError:
+        return _checked_record(json.loads(answer), release, address)
+    except (ValueError, RecursionError):
         beginning = answer[:40].decode("utf-8", "replace")
         raise DownloadError(
             f"{address} did not answer with a record: what came begins {beginning!r}. Is there a login page between "
             f"here and Zenodo?"
         ) from None
-    return _checked_record(record, release, address)
 
 
 def _checked_record(record: Any, release: Release, address: str) -> list[PublishedFile]:
@@ -171,7 +175,7 @@ def _checked_entry(entry: Any, address: str) -> PublishedFile:
         raise DataError(f"{address} lists a file whose key, checksum or link is no text: {str(entry)[:200]}.")
     if name_fault(name) is not None or name.startswith("."):
         raise DataError(f"{address} lists a file {name!r}, which can't be a file's name here.")
-    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+    if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 1 << 63:
         raise DataError(f"{address} lists {name} with the size {size!r}, which is no number of bytes.")
     if not is_web_address(url):
         raise DataError(f"{address} lists {name} with the link {url!r}, which is no web address.")
@@ -180,14 +184,25 @@ def _checked_entry(entry: Any, address: str) -> PublishedFile:
 
 
 def _complete(
-    folder: Path, files: Iterable[PublishedFile], keep_archives: bool, progress: bool, patience: Patience
+    folder: Path,
+    files: Iterable[PublishedFile],
+    settled: set[Path],
+    keep_archives: bool,
+    progress: bool,
+    patience: Patience,
 ) -> None:
-    """Fetch what a release's folder lacks, the archive last, and unpack it."""
+    """Fetch what a release's folder lacks, the archive last, and unpack it; `settled` takes the paths that are done."""
     audio, archive = folder / AUDIO_FOLDER, folder / AUDIO_ARCHIVE
     for file in sorted(files, key=lambda file: (file.name == AUDIO_ARCHIVE, file.name)):
         target = folder / file.name
         if target == archive and audio.exists():
             say(f"{audio}: is there, and is taken as it is", progress)
+            if archive.exists() and not keep_archives:
+                say(
+                    f"{archive}: is not needed beside it; remove it to free {readable_size(archive.stat().st_size)}",
+                    progress,
+                )
+            settled.add(target)
             continue
         if target == archive and file.size is not None and not archive.exists():
             # Recordings hardly get smaller in an archive: for a while they are there twice.
@@ -195,6 +210,7 @@ def _complete(
             demand_space(folder, 2 * file.size - here, f"fetching and unpacking {AUDIO_ARCHIVE}")
         fetch(file.url, target, size=file.size, checksum=file.checksum, progress=progress, patience=patience)
         say(f"{target}: verified", progress)
+        settled.add(target)
     if not audio.exists():
         count = unpack_zip(archive, audio, progress=progress)
         say(f"{audio}: {count} files unpacked", progress)
@@ -203,24 +219,35 @@ def _complete(
 
 
 def _with_advice(
-    error: DownloadError, out: Path, releases: Sequence[Release], files: Mapping[str, Sequence[PublishedFile]]
+    error: DownloadError,
+    out: Path,
+    releases: Sequence[Release],
+    files: Mapping[str, Sequence[PublishedFile]],
+    settled: Set[Path],
 ) -> DownloadError:
     """The same error, with what is done, what is missing, and what to type."""
-    done, missing, lines, places = [], [], [], {}
+    done: list[str] = []
+    unseen: list[str] = []
+    missing, lines, places = [], [], {}
     for release in releases:
         folder = out / release.name
         for file in files[release.name]:
             target = folder / file.name
             is_unpacked = file.name == AUDIO_ARCHIVE and (folder / AUDIO_FOLDER).exists()
-            if target.exists() or is_unpacked:
-                done.append(f"{release.name}/{file.name}")
+            if target in settled or target.exists() or is_unpacked:
+                (done if target in settled else unseen).append(f"{release.name}/{file.name}")
                 continue
             missing.append(f"{release.name}/{file.name}")
             lines.append(f"curl -fL -C - -o {shlex.quote(str(part_of(target)))} {shlex.quote(file.url)}")
             places[release.page] = folder
+    text = f"{error} Done: {', '.join(done) or 'nothing yet'}."
+    if unseen:
+        text += f" There, but not looked at yet: {', '.join(unseen)}."
+    if not missing:
+        return DownloadError(f"{text} Type the same command again to go on.")
     advised = DownloadError(
-        f"{error} Done: {', '.join(done) or 'nothing yet'}. Missing: {', '.join(missing)}. Type the same command again "
-        f"to go on; or fetch what is missing with the curl lines that come with this message, or in a browser "
+        f"{text} Missing: {', '.join(missing)}. Type the same command again to go on; or fetch what is missing with "
+        f"the curl lines that come with this message, or in a browser "
         f"({', '.join(f'from {page} into {folder}' for page, folder in places.items())}), and type it again to verify "
         f"and unpack it."
     )

@@ -312,7 +312,9 @@ def test_waits_grow_up_to_a_bound(server: FileServer, target: Path, waits: list[
     assert waits == [1, 2, 4, 5, 5]
 
 
-@pytest.mark.parametrize(("asked", "waited"), [("3", 3), ("9999", 5), ("-4", 1), ("soon", 1), ("nan", 1)])
+@pytest.mark.parametrize(
+    ("asked", "waited"), [("3", 3), ("9999", 5), ("-4", 1), ("soon", 1), ("nan", 1), ("9" * 400, 5), ("9" * 5000, 5)]
+)
 def test_retry_after_is_honoured_up_to_a_bound(
     server: FileServer, target: Path, waits: list[float], asked: str, waited: float
 ) -> None:
@@ -468,6 +470,22 @@ def test_a_checksum_that_cannot_be_checked(server: FileServer, target: Path, che
     with pytest.raises(DataError, match="no checksum that can be checked"):
         get(server, target, checksum=checksum)
     assert server.requests == []
+
+
+@pytest.mark.parametrize("digits", [30, 400, 5000])
+def test_lengths_beyond_measure_are_no_lengths(server: FileServer, target: Path, digits: int) -> None:
+    """A server may tell what it likes; a traceback must not come of it."""
+    huge = "9" * digits
+    server.plans["/data.bin"] = [answer(200, CONTENT, Content_Length=huge)]
+    get(server, target)
+    assert target.read_bytes() == CONTENT
+    other = target.with_name("other.bin")
+    part_of(other).write_bytes(CONTENT[:500])
+    server.plans["/data.bin"] = [answer(206, CONTENT[500:], Content_Range=f"bytes {huge}-{huge}/{huge}")]
+    with pytest.raises(DownloadError, match="what follows byte 500 was asked for"):
+        get(server, other)
+    server.plans["/data.bin"] = [answer(200, CONTENT, Content_Length=huge)]
+    assert fetch_bytes(f"{server.address}/data.bin", limit=100_000, progress=False, patience=HURRIED) == CONTENT
 
 
 # --- in memory

@@ -47,12 +47,21 @@ class HttpFault(Exception):
     @property
     def asked_wait_s(self) -> float:
         """How long the server asks to wait (Retry-After: seconds or a date); 0 where it does not."""
-        asked = self.headers.get("Retry-After", "")
-        with contextlib.suppress(ValueError):
-            return max(0.0, float(int(asked)))
-        with contextlib.suppress(ValueError, TypeError):
+        asked = self.headers.get("Retry-After", "").strip()
+        if asked.isdecimal():
+            return float(asked)  # infinity, where there are too many digits
+        with contextlib.suppress(ValueError, TypeError, OverflowError):
             return max(0.0, email.utils.parsedate_to_datetime(asked).timestamp() - time.time())
         return 0.0
+
+
+def told_length(text: str) -> int | None:
+    """A number of bytes that a server tells; None where it is none, or more than any disk holds.
+
+    >>> [told_length(text) for text in ("12", "-1", "many", "9" * 5000)]
+    [12, None, None, None]
+    """
+    return int(text) if text.isdecimal() and len(text) <= 18 else None
 
 
 def is_web_address(url: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from wilds_targeted._http import HttpFault, open_url, read_pieces
+from wilds_targeted._http import HttpFault, open_url, read_pieces, told_length
 from wilds_targeted._patience import DEFAULT_PATIENCE, Patience, persist
 from wilds_targeted.disk import byte_bar, demand_space, fault_of, parse_checksum, readable_size
 from wilds_targeted.errors import DataError, DownloadError
@@ -89,12 +89,12 @@ def fetch_bytes(url: str, *, limit: int, progress: bool = True, patience: Patien
     def attempt() -> bytes:
         body = b""
         with open_url(url, {}, patience.timeout_s) as response:
-            announced = response.headers.get("Content-Length", "")
+            announced = told_length(response.headers.get("Content-Length", ""))
             for piece in read_pieces(response):
                 body += piece
                 if len(body) > limit:
                     raise DownloadError(f"{url} answers with more than {readable_size(limit)}, which can't be right.")
-        if announced.isdecimal() and len(body) < int(announced):
+        if announced is not None and len(body) < announced:
             raise HttpFault("the connection broke off", may_pass=True)
         return body
 
@@ -159,8 +159,7 @@ class _Arriving:
                 if start != have:
                     raise self._wrong(f"sends what follows byte {start}, and what follows byte {have} was asked for")
             else:
-                length = response.headers.get("Content-Length", "")
-                total = int(length) if length.isdecimal() else None
+                total = told_length(response.headers.get("Content-Length", ""))
             self._look_at_total(total, have)
             if not goes_on:
                 have = 0
@@ -239,5 +238,5 @@ def _content_range(header: str) -> tuple[int | None, int | None]:
     [(5, 10), (5, None), (None, 10), (None, None)]
     """
     match = re.fullmatch(r"\s*bytes\s+(?:(\d+)-\d+|\*)/(\d+|\*)\s*", header)
-    start, total = (None, None) if match is None else match.groups()
-    return None if start is None else int(start), None if total in (None, "*") else int(str(total))
+    start, total = ("", "") if match is None else match.groups("")
+    return told_length(start), told_length(total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -56,15 +57,17 @@ class Chunk:
 def cut(recording: Recording, calls: Iterable[Call], rules: Rules) -> list[Chunk]:
     """The recording's chunks with one species or none, in order.
 
-    A species is in a chunk if one of its calls is, for however short a time. What is left out: chunks with two species
-    or with a call of an unknown one, chunks whose calls are shorter than the rules want, and a shorter rest at the end.
+    A species is in a chunk if one of its calls is, for a whole sample at least. What is left out: chunks with two
+    species or with a call of an unknown one, chunks whose calls are shorter than the rules want, and a shorter rest at
+    the end.
     """
     sounding: defaultdict[int, list[Call]] = defaultdict(list)
     for call in calls:
-        # Floor division is exact where a quotient is rounded: no chunk is missed by a hair.
-        first, end = call.start // rules.chunk_seconds, -(-call.end // rules.chunk_seconds)
-        for index in range(int(first), int(end)):
-            sounding[index].append(call)
+        first, end = _whole_samples(call, rules.sample_rate)
+        if first < end:
+            for index in range(first // rules.chunk_frames, -(-end // rules.chunk_frames)):
+                sounding[index].append(call)
+    seconds = rules.chunk_frames / rules.sample_rate
     chunks = []
     for index in range(recording.frames // rules.chunk_frames):
         here = sounding.get(index, [])
@@ -74,12 +77,23 @@ def cut(recording: Recording, calls: Iterable[Call], rules: Rules) -> list[Chunk
             continue
         box = None
         if here:
-            spans = _spans(here, index * rules.chunk_seconds, rules.chunk_seconds)
+            spans = _spans(here, index * rules.chunk_frames / rules.sample_rate, seconds)
             if _sounding_seconds(spans) < rules.min_call_seconds:
                 continue
             box = _around(here, spans)
         chunks.append(Chunk(recording, index * rules.chunk_frames, rules.chunk_frames, only, box))
     return chunks
+
+
+def _whole_samples(call: Call, sample_rate: int) -> tuple[int, int]:
+    """The first sample that is within the call, and the one after the last.
+
+    Times in decimals are a hair beside the sample that they mean: a thousandth of a sample is forgiven.
+
+    >>> _whole_samples(Call(2, "", 7.2, 9.6, None, None, None), 32_000)
+    (230400, 307200)
+    """
+    return math.ceil(call.start * sample_rate - 1e-3), math.floor(call.end * sample_rate + 1e-3)
 
 
 def _spans(calls: Sequence[Call], start: float, seconds: float) -> list[tuple[float, float]]:

@@ -25,7 +25,7 @@ BATCH = 16
 _FORMATS = {"PCM_16": ("int16", "PCM_16"), "PCM_24": ("int32", "PCM_24"), "PCM_S8": ("int16", "PCM_S8")}
 """By the recording's encoding: how samples are held, and how the clip is encoded; without loss."""
 _OTHER_FORMAT = ("float64", "PCM_24")
-"""FLAC has no more than 24 bits."""
+"""FLAC has no more than 24 bits, and nothing beyond full scale: floating-point samples beyond ±1 are clipped."""
 
 
 @dataclass(frozen=True)
@@ -82,17 +82,22 @@ def _cut_batch(chunks: Sequence[Chunk], folder: Path) -> list[Outcome]:
             outcomes.append(Outcome(chunk, path, crc=_crc(target.read_bytes())))
             continue
         try:
-            samples, encoding = _read(chunk)
-        except (soundfile.SoundFileError, OSError, EOFError) as error:
+            encoded = _encoded(chunk)
+        except (soundfile.SoundFileError, OSError, EOFError, ValueError) as error:
             outcomes.append(Outcome(chunk, path, trouble=one_line(error)))
             continue
-        # Encoded in memory, so that a full disk is an error of Python's own, which says so.
-        encoded = io.BytesIO()
-        soundfile.write(encoded, samples, chunk.recording.sample_rate, format="FLAC", subtype=encoding)
         with written_whole(target) as arriving:
-            arriving.write_bytes(encoded.getvalue())
-        outcomes.append(Outcome(chunk, path, crc=_crc(encoded.getvalue())))
+            arriving.write_bytes(encoded)
+        outcomes.append(Outcome(chunk, path, crc=_crc(encoded)))
     return outcomes
+
+
+def _encoded(chunk: Chunk) -> bytes:
+    """The clip; in memory, so that a full disk is an error of Python's own, which says so."""
+    samples, encoding = _read(chunk)
+    encoded = io.BytesIO()
+    soundfile.write(encoded, samples, chunk.recording.sample_rate, format="FLAC", subtype=encoding)
+    return encoded.getvalue()
 
 
 def _read(chunk: Chunk) -> tuple[NDArray[np.generic], str]:
@@ -103,6 +108,8 @@ def _read(chunk: Chunk) -> tuple[NDArray[np.generic], str]:
         samples: NDArray[np.generic] = file.read(chunk.frames, dtype=kind)
     if len(samples) < chunk.frames:
         raise EOFError(f"the sound ends after {chunk.start + len(samples)} of {chunk.recording.frames} samples.")
+    if kind == "float64" and not np.isfinite(samples).all():
+        raise ValueError("some samples are not numbers")
     return samples, encoding
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
@@ -15,11 +16,11 @@ from birdcalls_dataset.build.calls import fitting_calls
 from birdcalls_dataset.build.chunks import Chunk, cut
 from birdcalls_dataset.build.extraction import Outcome, extract
 from birdcalls_dataset.build.problems import Kind, Problems
-from birdcalls_dataset.build.recordings import Source, find_sources, read_header
+from birdcalls_dataset.build.recordings import FOLDER, Source, find_sources, read_header
 from birdcalls_dataset.build.rules import Rules
 from birdcalls_dataset.build.selection import select
-from birdcalls_dataset.build.splitting import assign
-from birdcalls_dataset.build.workspace import FOLDER, fingerprint, refuse_finished, workspace
+from birdcalls_dataset.build.splitting import TRAIN_SPLITS, assign
+from birdcalls_dataset.build.workspace import fingerprint, refuse_finished, workspace
 from birdcalls_dataset.build.writing import write_release, write_table
 from birdcalls_dataset.facts import write_facts
 from wilds_targeted.errors import DataError, ParameterError
@@ -69,7 +70,9 @@ def build_birdcalls(
     sources = find_sources(recordings)
     problems = Problems(report, strict=strict)
     # Everything that may be refused comes before the first file is written.
-    selection = select((chunk for source in sources for chunk in _survey(source, rules, problems)), rules)
+    files = sum(len(source.files) for source in sources)
+    with tqdm(total=files, desc="looking", unit="recording", disable=None if progress else True) as bar:
+        selection = select((chunk for source in sources for chunk in _survey(source, rules, problems, bar)), rules)
     split_of = assign(selection, rules)
     report(str(selection))
     with workspace(out, fingerprint(sources, rules), restart=restart) as folder:
@@ -77,19 +80,30 @@ def build_birdcalls(
         if not outcomes:
             raise DataError("no clip could be read from its recording.")
         write_table(folder, outcomes, split_of)
-        write_release(folder, rules, [*str(selection).splitlines(), problems.summary()])
+        summary = [problems.summary(), *_lost_classes(split_of, outcomes)]
+        write_release(folder, rules, [*str(selection).splitlines(), *summary])
         write_facts(folder)
-    report(problems.summary())
+    for line in summary:
+        report(line)
     return out / FOLDER
 
 
-def _survey(source: Source, rules: Rules, problems: Problems) -> Iterator[Chunk]:
+def _lost_classes(split_of: Mapping[Chunk, str], outcomes: Iterable[Outcome]) -> Iterator[str]:
+    """A line if there are classes of which train would have clips, and none could be read."""
+    meant = {chunk.species for chunk, split in split_of.items() if split == TRAIN_SPLITS[0]}
+    there = {outcome.chunk.species for outcome in outcomes if split_of[outcome.chunk] == TRAIN_SPLITS[0]}
+    if lost := sorted(meant - there):
+        yield f"Split {TRAIN_SPLITS[0]} has no clip of {', '.join(lost)}: none of those meant for it could be read."
+
+
+def _survey(source: Source, rules: Rules, problems: Problems, bar: tqdm[Any]) -> Iterator[Chunk]:
     """The chunks of all recordings of a folder with one species or none."""
     known = read_species(source.species) if source.species.is_file() else None
     calls: defaultdict[str, list[Call]] = defaultdict(list)
     for call in read_annotations(source.annotations, known, problems):
         calls[call.file].append(call)
     for path in source.files:
+        bar.update()
         mine = calls.pop(path.name, [])
         recording = read_header(source, path, rules, problems)
         if recording is None:

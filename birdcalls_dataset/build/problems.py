@@ -24,6 +24,7 @@ class Kind(StrEnum):
     NO_MICROPHONE = "unknown microphone"
     WRONG_RATE = "wrong sample rate"
     CHANNELS = "more than one channel"
+    BAD_NAME = "unusable name"
     UNREADABLE = "unreadable audio"
 
 
@@ -53,7 +54,7 @@ class Problems:
             DataError: The build is strict.
         """
         place = str(file) if row is None else f"{file}, row {row}"
-        line = f"{place}: {kind}: {text}"
+        line = _printable(f"{place}: {kind}: {text}")
         if self._strict:
             raise DataError(f"{line} (--strict stops here).")
         self.counts[kind] += 1
@@ -65,3 +66,12 @@ class Problems:
             return "No problems with the recordings and annotations."
         kinds = ", ".join(f"{kind} {self.counts[kind]}" for kind in Kind if self.counts[kind])
         return f"Problems with the recordings and annotations: {kinds}."
+
+
+def _printable(text: str) -> str:
+    """One line, whatever names and cells hold.
+
+    >>> _printable("a\\nb\\0")
+    'a\\\\nb\\\\x00'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,9 @@ from birdcalls_dataset.releases import ANNOTATIONS_FILE, SPECIES_FILE, microphon
 from wilds_targeted.errors import DataError, one_line
 
 ENDINGS = (".flac", ".wav")
+FOLDER = "birdcalls_v1.0"
+PARTIAL = f"{FOLDER}.partial"
+"""What a build makes; clips in there are no recordings."""
 _MOST_FRAMES = 1 << 40
 """A year. A header that does not tell the length is read as one that tells an endless one."""
 
@@ -69,10 +73,15 @@ def find_sources(folders: Sequence[Path]) -> list[Source]:
     """The recordings of each folder.
 
     Raises:
-        DataError: A folder is not what it should be, or two recordings have the same name.
+        DataError: A folder is not what it should be, or is given twice, or two recordings have the same name.
     """
     if not folders:
         raise DataError("no folder of recordings is given.")
+    for one, other in itertools.combinations(folders, 2):
+        inner, outer = sorted((one.resolve(), other.resolve()), key=lambda folder: -len(folder.parts))
+        if inner.is_relative_to(outer):
+            how = "are the same folder" if inner == outer else "lie one inside the other"
+            raise DataError(f"{one} and {other} {how}: give each folder of recordings once.")
     sources = [_find(folder) for folder in folders]
     first: dict[str, Path] = {}
     for path in (path for source in sources for path in source.files):
@@ -84,6 +93,8 @@ def find_sources(folders: Sequence[Path]) -> list[Source]:
 
 
 def _find(folder: Path) -> Source:
+    if not _is_text(folder.resolve().name):
+        raise DataError(f"{str(folder)!r} has a name that is not UTF-8, and it may name a region: rename it.")
     if not (folder / ANNOTATIONS_FILE).is_file():
         raise DataError(
             f"{folder} has no {ANNOTATIONS_FILE}: expected is a folder with that table and the recordings (FLAC or "
@@ -99,12 +110,24 @@ def _find(folder: Path) -> Source:
 
 
 def _is_shown(path: Path, folder: Path) -> bool:
-    """Whether it is a file that nobody hides: a download that was killed leaves half an archive in a hidden folder."""
-    return path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    """Whether it is a file that nobody hides, and no clip.
+
+    A download that was killed leaves half an archive in a hidden folder; a build may have its place in here.
+    """
+    parts = path.relative_to(folder).parts
+    return path.is_file() and not any(part.startswith(".") or part in (FOLDER, PARTIAL) for part in parts)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name is UTF-8: Python reads other bytes as lone surrogates, which no table can hold."""
+    return not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def read_header(source: Source, path: Path, rules: Rules, problems: Problems) -> Recording | None:
     """What a recording's name and header tell; None where it can't be used, which is reported."""
+    if not _is_text(path.name):
+        problems.add(Kind.BAD_NAME, path, "the file's name is not UTF-8; left out")
+        return None
     try:
         info = soundfile.info(str(path))
     except (soundfile.SoundFileError, OSError) as error:

@@ -10,6 +10,8 @@ from birdcalls_dataset.releases import MICROPHONE_PATTERN
 from wilds_targeted.errors import ParameterError
 
 UNANNOTATED = ("skip", "empty")
+HIGHEST_RATE = 655_350
+"""FLAC has no place for a higher one; above 65,535 it counts in tens."""
 
 
 def _rule(default: Any, text: str) -> Any:
@@ -20,7 +22,8 @@ def _rule(default: Any, text: str) -> Any:
 class Rules:
     """What is decided on the way from recordings to clips; the defaults aim at the paper's counts (appendix A.3).
 
-    Every field tells its meaning in its metadata (``help``), which the command line shows.
+    Every field tells its meaning in its metadata (``help``), which the command line shows. A `separation_seconds` of
+    None becomes `chunk_seconds`.
 
     Raises:
         ParameterError: A value is out of its range.
@@ -44,8 +47,10 @@ class Rules:
     max_per_class: int | None = _rule(
         None, "Undersample to so many clips of a class, at training and at held-out microphones each; not to --clips."
     )
-    separation_seconds: float = _rule(
-        5.0, "Clips of a recording that start no further apart than this are in the same split."
+    separation_seconds: float | None = _rule(
+        None,
+        "Clips of a recording that start no further apart than this are in the same split; by default the length of a "
+        "clip, that is, neighbours.",
     )
     train_shares: tuple[float, float, float] = _rule(
         (2089, 407, 1677), "Shares of train, id_val, id_test at the training microphones."
@@ -53,9 +58,11 @@ class Rules:
     test_shares: tuple[float, float, float] = _rule(
         (365, 69, 290), "Shares of ood_train, ood_val, test at the held-out microphones."
     )
-    seed: int = _rule(0, "Decides which chunks of a majority class stay, and every other tie.")
+    seed: int = _rule(0, "Decides which microphones are held out, which chunks of a majority class stay, and ties.")
 
     def __post_init__(self) -> None:
+        if self.separation_seconds is None:
+            object.__setattr__(self, "separation_seconds", self.chunk_seconds)
         for name in ("sample_rate", "microphones", "species", "min_per_class", "clips", "max_per_class"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -75,6 +82,11 @@ class Rules:
         self._check_pattern()
 
     def _check_chunk(self) -> None:
+        if self.sample_rate > HIGHEST_RATE or (self.sample_rate > 65_535 and self.sample_rate % 10):
+            raise ParameterError(
+                f"sample_rate is {self.sample_rate}; clips are FLAC, which takes rates up to {HIGHEST_RATE}, and of "
+                "those above 65535 multiples of 10."
+            )
         if not 0 < self.chunk_seconds < float("inf"):
             raise ParameterError(f"chunk_seconds is {self.chunk_seconds}; it must be more than 0.")
         for unit, per_second in (("milliseconds", 1000), ("samples", self.sample_rate)):
@@ -109,6 +121,12 @@ class Rules:
     def test_clips(self) -> int:
         """How many of the clips are for the held-out microphones."""
         return int(self.clips * self.test_share)
+
+    @property
+    def separation_frames(self) -> float:
+        """How many samples apart clips may start and still be in one split."""
+        # Half a sample for what arithmetic leaves behind; None was replaced above.
+        return (self.separation_seconds or 0) * self.sample_rate + 0.5
 
     @property
     def chunk_frames(self) -> int:

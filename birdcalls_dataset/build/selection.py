@@ -52,13 +52,18 @@ def select(chunks: Iterable[Chunk], rules: Rules) -> Selection:
 
     Raises:
         DataError: Nothing is left, or there are too few microphones.
-        ParameterError: A microphone to be held out is not there.
+        ParameterError: A microphone to be held out is not there, or none is left to train at.
     """
     chunks = list(chunks)
     regions = _regions(chunks)
     kept = _kept_microphones(chunks, regions, rules)
     held_out = _held_out(kept, regions, rules)
     training = frozenset(kept) - frozenset(held_out)
+    if not training:
+        raise ParameterError(
+            f"no microphone is left to train at: --test-microphones holds out {', '.join(sorted(held_out))}, there are "
+            f"{', '.join(sorted(regions))}, and --microphones is {rules.microphones}."
+        )
     here = [chunk for chunk in chunks if chunk.recording.microphone in kept]
     frequency = {chunk.species: 0 for chunk in here if chunk.species != EMPTY}
     for chunk in here:

@@ -21,7 +21,7 @@ Trait = tuple[str, str]
 
 def assign(selection: Selection, rules: Rules) -> dict[Chunk, str]:
     """The split of each clip."""
-    groups = runs(selection.chunks, rules.separation_seconds)
+    groups = runs(selection.chunks, rules.separation_frames)
     held_out = set(selection.test_microphones)
     result: dict[Chunk, str] = {}
     for splits, shares, is_test in ((TRAIN_SPLITS, rules.train_shares, False), (TEST_SPLITS, rules.test_shares, True)):
@@ -34,16 +34,12 @@ def assign(selection: Selection, rules: Rules) -> dict[Chunk, str]:
     return result
 
 
-def runs(chunks: Iterable[Chunk], separation_seconds: float) -> list[Group]:
+def runs(chunks: Iterable[Chunk], separation_frames: float) -> list[Group]:
     """The clips, ordered by recording and start, in groups: clips that start no further apart share a group."""
     groups: list[list[Chunk]] = []
     for chunk in chunks:
         last = groups[-1][-1] if groups else None
-        if (
-            last is not None
-            and last.recording is chunk.recording
-            and chunk.start - last.start <= separation_seconds * chunk.recording.sample_rate
-        ):
+        if last is not None and last.recording is chunk.recording and chunk.start - last.start <= separation_frames:
             groups[-1].append(chunk)
         else:
             groups.append([chunk])

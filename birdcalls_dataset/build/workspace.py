@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from birdcalls_dataset.build.extraction import AUDIO_FOLDER
-from birdcalls_dataset.build.recordings import Source
+from birdcalls_dataset.build.recordings import FOLDER, PARTIAL, Source
 from birdcalls_dataset.build.rules import Rules
 from birdcalls_dataset.facts import sha256_of
 from wilds_targeted import __version__
 from wilds_targeted.errors import DataError, one_line
 from wilds_targeted.files import locked, remove_leftovers, written_whole
 
-FOLDER = "birdcalls_v1.0"
-PARTIAL = f"{FOLDER}.partial"
 BUILD_FILE = "build.json"
 _ENDS = 1 << 16
 

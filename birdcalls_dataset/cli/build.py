@@ -31,6 +31,7 @@ _SPECIAL: dict[str, dict[str, Any]] = {
     "unannotated": {"type": click.Choice(UNANNOTATED)},
     "test_microphones": {"type": str, "callback": _count_or_names, "metavar": "COUNT|NAME,NAME,…"},
     "max_per_class": {"type": int},
+    "separation_seconds": {"type": float},
     "train_shares": {"type": (float, float, float)},
     "test_shares": {"type": (float, float, float)},
 }

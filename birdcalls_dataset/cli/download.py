@@ -23,9 +23,9 @@ from birdcalls_dataset.releases import RELEASES
     type=click.Choice([release.name for release in RELEASES]),
     help="Only this one; may be given more than once.",
 )
-@click.option("--zenodo", metavar="URL", default="https://zenodo.org", show_default=True, help="Zenodo, or a mirror.")
+@click.option("--zenodo", metavar="URL", help="A mirror of Zenodo, to be asked in its place.")
 @click.option("--keep-archive", "--keep_archive", is_flag=True, help="Keep the zips when they are unpacked.")
-def command(out: Path, names: tuple[str, ...], zenodo: str, keep_archive: bool) -> None:
+def command(out: Path, names: tuple[str, ...], zenodo: str | None, keep_archive: bool) -> None:
     """Fetch the public recordings from Zenodo, verify their checksums, and unpack them.
 
     Stopped and called again, it goes on where it was. Files that you fetched yourself and put into the folders are
@@ -37,14 +37,16 @@ def command(out: Path, names: tuple[str, ...], zenodo: str, keep_archive: bool) 
     """
     import shlex
 
-    from birdcalls_dataset.download import download_releases
+    from birdcalls_dataset.download import ZENODO, download_releases
     from wilds_targeted.errors import DownloadError
 
     releases = [release for release in RELEASES if not names or release.name in names]
     try:
-        folders = download_releases(out, releases, zenodo=zenodo, keep_archives=keep_archive)
+        folders = download_releases(
+            out, releases, zenodo=ZENODO if zenodo is None else zenodo, keep_archives=keep_archive
+        )
     except DownloadError as error:
-        for note in error.__notes__:
+        for note in getattr(error, "__notes__", ()):
             click.echo(note, err=True)
         raise
     click.echo("Ready:")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import os
+import shutil
 import time
 from pathlib import Path
 
@@ -9,8 +12,9 @@ import numpy as np
 import pytest
 import soundfile
 from handmade import HEADER, Row, write_annotations, write_recording
+from tqdm import tqdm
 
-from birdcalls_dataset.build import Rules, build_birdcalls
+from birdcalls_dataset.build import Rules, build_birdcalls, pipeline
 from birdcalls_dataset.build.annotations import Call
 from birdcalls_dataset.build.calls import fitting_calls
 from birdcalls_dataset.build.problems import Kind, Problems
@@ -201,6 +205,103 @@ def test_sound_that_cannot_be_decoded(tmp_path: Path) -> None:
     assert len(list(audio.iterdir())) == len(clips)
     with pytest.raises(DataError, match="the clip at 15 s"):
         build_birdcalls([folder], tmp_path / "strict", RULES, strict=True, report=lambda line: None)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_samples_that_are_not_numbers(bad: float, tmp_path: Path) -> None:
+    name = "UHH_001_S01_a.wav"
+    folder = write_annotations(tmp_path / "rec", [(name, 1, 2, 2000, 4000, "apapan")])
+    samples = np.full(15 * 32_000, 0.25, np.float32)
+    samples[6 * 32_000] = bad
+    samples[11 * 32_000] = 1.5
+    soundfile.write(str(folder / name), samples, 32_000, subtype="FLOAT")
+    clips, lines = build(folder)
+    assert clips == {0: "apapan", 10: "empty"}
+    assert lines == [f"{name}: {Kind.UNREADABLE}: the clip at 5 s (some samples are not numbers); left out"]
+    # What is beyond full scale is clipped, as the page tells.
+    clip, _ = soundfile.read(str(tmp_path / "data" / "birdcalls_v1.0" / "audio" / "UHH_001_S01_a_00010.flac"))
+    assert clip.max() == pytest.approx(1, abs=1e-6)
+    assert clip.min() == 0.25
+
+
+def test_a_class_that_train_loses_is_told(tmp_path: Path) -> None:
+    name = "UHH_001_S01_a.wav"
+    folder = write_annotations(tmp_path / "rec", [(name, 1, 2, 900, 4000, "apapan"), (name, 6, 7, 900, 4000, "omao")])
+    samples = np.zeros(15 * 32_000, np.float32)
+    samples[6 * 32_000] = np.nan
+    soundfile.write(str(folder / name), samples, 32_000, subtype="FLOAT")
+    lines: list[str] = []
+    built = build_birdcalls([folder], tmp_path / "data", RULES, report=lines.append)
+    assert lines[-1] == "Split train has no clip of omao: none of those meant for it could be read."
+    assert lines[-1] in (built / "RELEASE_v1.0.txt").read_text()
+
+
+def test_names_that_are_not_text(tmp_path: Path) -> None:
+    folder = write_annotations(tmp_path / "rec", [GOOD])
+    write_recording(folder / NAME, 5)
+    other = os.fsencode(folder) + b"/UHH_002_S01_\xff.flac"
+    try:
+        shutil.copy(folder / NAME, other)
+    except OSError:
+        pytest.skip("this disk takes no such names")
+    rules = Rules(min_per_class=1, test_microphones=0, unannotated="empty")
+    clips, lines = build(folder, rules=rules)
+    assert clips == {0: "apapan"}
+    assert lines == [f"UHH_002_S01_\\udcff.flac: {Kind.BAD_NAME}: the file's name is not UTF-8; left out"]
+    renamed = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    folder.rename(renamed)
+    with pytest.raises(DataError, match=r"rename it") as error:
+        build_birdcalls([renamed], tmp_path / "other", rules)
+    str(error.value).encode()
+
+
+@pytest.mark.parametrize("name", ["a\nb.flac", "a\0b.flac", "a\x1b[31mb.flac", "a\u2028b.flac"])
+def test_a_problem_is_one_line_whatever_the_name(name: str, tmp_path: Path) -> None:
+    folder = write_annotations(tmp_path / "rec", [GOOD, (name, 1, "", 2000, 4000, "apapan")])
+    write_recording(folder / NAME, 5)
+    _, lines = build(folder)
+    assert len(lines) == 1
+    assert lines[0].isprintable()
+    assert name.encode("unicode_escape").decode() in lines[0]
+
+
+def test_a_build_within_the_folder_of_recordings(tmp_path: Path) -> None:
+    folder = write_annotations(tmp_path / "rec", [GOOD])
+    write_recording(folder / NAME, 10)
+    for place in ("birdcalls_v1.0.partial", "data/birdcalls_v1.0"):
+        (folder / place / "audio").mkdir(parents=True)
+        shutil.copy(folder / NAME, folder / place / "audio" / "UHH_001_S01_a_00000.flac")
+    clips, lines = build(folder, strict=True)
+    assert clips == {0: "apapan", 5: "empty"}
+    assert not lines
+
+
+def test_a_folder_given_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_annotations(tmp_path / "rec", [GOOD])
+    write_recording(folder / "more" / NAME, 5)
+    write_annotations(folder / "more", [GOOD])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=r"rec and rec/\.\./rec are the same folder: give each"):
+        build_birdcalls([Path("rec"), Path("rec/../rec")], tmp_path / "data", RULES)
+    for folders in ([Path("rec"), folder / "more"], [folder / "more", Path("rec")]):
+        with pytest.raises(DataError, match="lie one inside the other"):
+            build_birdcalls(folders, tmp_path / "data", RULES)
+
+
+def test_bars_count_recordings_and_then_clips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bars = []
+
+    class Shown(tqdm):  # type: ignore[type-arg]
+        def __init__(self, **keywords: object) -> None:
+            super().__init__(**{**keywords, "disable": False, "file": io.StringIO()})
+            bars.append(self)
+
+    monkeypatch.setattr(pipeline, "tqdm", Shown)
+    folder = write_annotations(tmp_path / "rec", [GOOD])
+    write_recording(folder / NAME, 10)
+    write_recording(folder / "UHH_002_S01_b.flac", 10)
+    build(folder)
+    assert [(bar.unit, bar.n, bar.total) for bar in bars] == [("recording", 2, 2), ("clip", 2, 2)]
 
 
 def test_a_missing_column_is_named(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import random
 import signal
@@ -54,6 +55,7 @@ def die_at(moment: int, how: str) -> None:
     """Kill this process at that write: in the middle of it, or at the renaming, just before or just after."""
     count = 0
     guard = threading.Lock()
+    tables: list[Any] = []
 
     def wrapped(original: Callable[..., Any], is_writing: bool) -> Callable[..., Any]:
         def method(self: Path, *arguments: Any, **keywords: Any) -> Any:
@@ -63,13 +65,25 @@ def die_at(moment: int, how: str) -> None:
                 if count < moment:
                     return original(self, *arguments, **keywords)
                 if how == "writing":
-                    original(self, arguments[0][: len(arguments[0]) // 2], *arguments[1:], **keywords)
+                    content = arguments[0] if isinstance(arguments[0], (str, bytes)) else list(arguments[0])
+                    original(self, content[: len(content) // 2], *arguments[1:], **keywords)
+                    for table in tables:
+                        if not table.closed:
+                            table.flush()
                 elif how == "after":
                     original(self, *arguments, **keywords)
                 os.kill(os.getpid(), signal.SIGKILL)
 
         return method
 
+    def remembered(self: Path, mode: str = "r", *arguments: Any, **keywords: Any) -> Any:
+        file = opened(self, mode, *arguments, **keywords)
+        if self.suffix == ".csv" and "w" in mode:
+            tables.append(file)
+        return file
+
+    opened, Path.open = Path.open, remembered  # type: ignore[assignment,method-assign]
+    csv.DictWriter.writerows = wrapped(csv.DictWriter.writerows, True)  # type: ignore[method-assign]
     for name, is_writing in (("write_bytes", True), ("write_text", True), ("replace", False), ("rename", False)):
         setattr(Path, name, wrapped(getattr(Path, name), is_writing))
 
@@ -94,14 +108,16 @@ def build_and_die(recordings: Path, out: Path, moment: int, how: str, rules: Rul
 def test_killed_at_every_single_write(how: str, tmp_path: Path) -> None:
     recordings = write_recordings(tmp_path / "rec", some_calls()[:4])
     expected = tree(build(recordings, tmp_path / "undisturbed"))
-    moment = 1
+    moment, half_tables = 1, 0
     while build_and_die(recordings, tmp_path / f"killed-{moment}", moment, how):
         out = tmp_path / f"killed-{moment}"
+        half_tables += any(path.stat().st_size for path in out.glob("*/.combined.*.csv"))
         if not (out / "birdcalls_v1.0").exists():  # it may have been killed just after the last renaming
             build(recordings, out)
         assert tree(out) == {f"birdcalls_v1.0/{name}": content for name, content in expected.items()}
         moment += 1
-    assert moment >= len(expected)
+    assert moment > len(expected)
+    assert half_tables == (how != "after")
 
 
 calls = st.lists(

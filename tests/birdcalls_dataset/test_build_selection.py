@@ -13,7 +13,7 @@ from birdcalls_dataset.build.annotations import Call
 from birdcalls_dataset.build.chunks import Chunk, cut
 from birdcalls_dataset.build.recordings import Recording
 from birdcalls_dataset.build.selection import draw, select, water_level
-from birdcalls_dataset.build.splitting import assign
+from birdcalls_dataset.build.splitting import assign, runs
 from birdcalls_dataset.facts import PUBLISHED
 from wilds_targeted.errors import DataError, ParameterError, WildsTargetedError
 
@@ -73,6 +73,14 @@ def test_named_microphones_are_held_out() -> None:
     assert (found.test_microphones, found.train_microphones) == (("a3", "b2"), ("a1",))
     with pytest.raises(ParameterError, match="no call at 'b3'; microphones with calls: a1, a2, a3, b1, b2"):
         select(world(), Rules(test_microphones=("b3",)))
+
+
+def test_one_microphone_must_be_left_to_train_at() -> None:
+    named = ("a1", "a2", "a3", "b1", "b2")
+    with pytest.raises(ParameterError, match=r"left to train at: --test-microphones holds out a1, a2, a3, b1, b2"):
+        select(world(), Rules(test_microphones=named))
+    with pytest.raises(ParameterError, match=r"left to train at: .* holds out a1, .* and --microphones is 1"):
+        select(world(), Rules(test_microphones=("a1",), microphones=1))
 
 
 def test_one_name_for_microphones_of_two_regions_is_refused() -> None:
@@ -186,6 +194,8 @@ def test_short_calls_can_be_left_out() -> None:
         {"chunk_seconds": 1.0001},
         {"chunk_seconds": 0.001, "sample_rate": 100},
         {"sample_rate": 0},
+        {"sample_rate": 1_000_000},
+        {"sample_rate": 96_001},
         {"min_call_seconds": -1},
         {"separation_seconds": float("nan")},
         {"unannotated": "maybe"},
@@ -214,3 +224,35 @@ def test_chunks_of_other_lengths() -> None:
         found = cut(recording, [], rules)
         assert len(found) == 10 // seconds
         assert (found[1].name, found[1].frames) == (name, round(seconds * 32_000))
+
+
+@pytest.mark.parametrize("seconds", [5.0, 2.4, 4.8, 1.1, 0.3])
+def test_a_call_that_fills_a_chunk_is_in_no_other(seconds: float) -> None:
+    rules = Rules(chunk_seconds=seconds)
+    recording = Recording(Path("a1_1.flac"), 40 * rules.chunk_frames, 32_000, "a1", "a")
+    for place in range(40):
+        call = Call(2, "a1_1.flac", round(place * seconds, 6), round((place + 1) * seconds, 6), 0, 900, "omao")
+        found = cut(recording, [call], rules)
+        assert [chunk.species for chunk in found].index("omao") == place
+        assert Counter(chunk.species for chunk in found) == {"omao": 1, "empty": 39}
+        box = found[place].box
+        assert box is not None
+        assert (box.start, box.end) == pytest.approx((0, seconds), abs=1e-9)
+
+
+@pytest.mark.parametrize(("end", "expected"), [(5.00001, "empty"), (5.00004, "omao"), (5.1, "omao")])
+def test_less_than_a_sample_does_not_count(end: float, expected: str) -> None:
+    recording = Recording(Path("a1_1.flac"), 2 * FRAMES, 32_000, "a1", "a")
+    found = cut(recording, [Call(2, "a1_1.flac", 4.0, end, 0, 900, "omao")], Rules())
+    assert [chunk.species for chunk in found] == ["omao", expected]
+
+
+@pytest.mark.parametrize("seconds", [0.3, 1.1, 2.4, 5.0, 10.0])
+def test_neighbours_stay_together_whatever_their_length(seconds: float) -> None:
+    rules = Rules(chunk_seconds=seconds)
+    assert rules.separation_seconds == seconds
+    frames = rules.chunk_frames
+    recording = Recording(Path("a1_1.flac"), 999 * frames, 32_000, "a1", "a")
+    # Pairs of neighbours, with a gap of one chunk between.
+    here = [Chunk(recording, place * frames, frames, "omao", None) for place in range(90) if place % 3]
+    assert [len(group) for group in runs(here, rules.separation_frames)] == [2] * 30

@@ -156,6 +156,18 @@ def test_archives_can_be_kept(zenodo: Zenodo, tmp_path: Path) -> None:
     assert (tmp_path / "hawaii" / AUDIO_ARCHIVE).exists()
 
 
+@pytest.mark.parametrize("keep", [False, True])
+def test_an_archive_that_an_interrupted_call_left_is_told(
+    zenodo: Zenodo, tmp_path: Path, capsys: pytest.CaptureFixture[str], keep: bool
+) -> None:
+    get(zenodo, tmp_path)
+    archive = tmp_path / "hawaii" / AUDIO_ARCHIVE
+    archive.write_bytes(zenodo.contents["hawaii"][AUDIO_ARCHIVE])
+    get(zenodo, tmp_path, progress=True, keep_archives=keep)
+    told = f"{archive}: is not needed beside it; remove it to free 15." in capsys.readouterr().err
+    assert told == (not keep)
+
+
 def test_the_archive_comes_last(zenodo: Zenodo, tmp_path: Path) -> None:
     get(zenodo, tmp_path)
     assert AUDIO_ARCHIVE in zenodo.asked_files()[-1]
@@ -299,13 +311,51 @@ def test_an_archive_that_is_published_broken(zenodo: Zenodo, tmp_path: Path) -> 
     assert set(tree(tmp_path / "hawaii")) == {ANNOTATIONS_FILE, SPECIES_FILE, EXTRA, AUDIO_ARCHIVE}
 
 
-@pytest.mark.parametrize("body", [b"<html>Please log in</html>", b"", b'{"files": [', b"\xff\xfe"])
-def test_an_answer_that_is_no_record(zenodo: Zenodo, tmp_path: Path, body: bytes) -> None:
-    zenodo.server.files[zenodo.listing(zenodo.releases[0])] = body
-    with pytest.raises(DownloadError, match=r"did not answer with a record: .*login page.*Done: nothing yet") as caught:
-        get(zenodo, tmp_path)
-    assert "curl" in caught.value.__notes__[0]
+NO_RECORDS = {
+    "login page": b"<html>Please log in</html>",
+    "nothing": b"",
+    "half of it": b'{"files": [',
+    "no text": b"\xff\xfe",
+    "nested": b"[" * 100_000,
+    "endless number": b'{"files": ' + b"9" * 5000 + b"}",
+}
+
+
+@pytest.mark.parametrize("kind", NO_RECORDS)
+def test_an_answer_that_is_no_record(
+    zenodo: Zenodo, tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The files that are known are fetched; what is there needs no network."""
+    zenodo.server.files[zenodo.listing(zenodo.releases[0])] = NO_RECORDS[kind]
+    get(zenodo, tmp_path, progress=True)
+    assert set(expected(zenodo, zenodo.releases[0])) - set(tree(tmp_path / "hawaii")) == {EXTRA}
+    assert re.search(r"did not answer with a record: .*login page.* Going on with", capsys.readouterr().err)
+    zenodo.server.requests.clear()
+    get(zenodo, tmp_path)
     assert zenodo.asked_files() == []
+
+
+def test_a_login_page_for_everything(zenodo: Zenodo, tmp_path: Path) -> None:
+    """What could not be looked at yet is not said to be done."""
+    for path in zenodo.server.files:
+        zenodo.server.files[path] = b"<html>Please log in</html>"
+    (tmp_path / "amazon").mkdir()
+    (tmp_path / "amazon" / ANNOTATIONS_FILE).write_bytes(b"from who knows where")
+    with pytest.raises(DownloadError) as caught:
+        get(zenodo, tmp_path, 2)
+    text = "Done: nothing yet. There, but not looked at yet: amazon/annotations.csv. Missing: hawaii/annotations.csv"
+    assert text in str(caught.value)
+    assert len(caught.value.__notes__[0].splitlines()) == 4
+
+
+@pytest.mark.usefixtures("shown_releases")
+def test_nothing_is_known_to_be_missing(zenodo: Zenodo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unknown = Release("hawaii", 1, "UHH", "Hawaii")
+    monkeypatch.setattr("birdcalls_dataset.cli.download.RELEASES", (unknown,))
+    zenodo.server.files[zenodo.listing(unknown)] = b"<html>Please log in</html>"
+    result = call("--out", tmp_path, "--zenodo", zenodo.address)
+    assert isinstance(result.exception, DownloadError)
+    assert str(result.exception).endswith("Done: nothing yet. Type the same command again to go on.")
 
 
 @pytest.mark.parametrize("record", [None, [], "files", {}, {"files": None}, {"files": {}}])
@@ -324,6 +374,7 @@ WRONG_FIELDS = {
     "number as name": ({"key": 3}, "is no text"),
     "same in other case": ({"key": "Annotations.CSV"}, "twice"),
     "negative size": ({"size": -1}, "no number of bytes"),
+    "size beyond measure": ({"size": 10**400}, "no number of bytes"),
     "size as text": ({"size": "12"}, "no number of bytes"),
     "true as size": ({"size": True}, "no number of bytes"),
     "no checksum": ({"checksum": None}, "is no text"),

@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import shutil
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ from wilds_targeted.miniatures._aviary import SAMPLING_RATE, SPECIES, UNKNOWN, W
 from wilds_targeted.miniatures._microphones import Microphone
 from wilds_targeted.miniatures._recordings import Sung, annotate, record, sing
 from wilds_targeted.miniatures._soundscapes import FREQUENCIES, HABITATS, compose, draw_noise
-from wilds_targeted.miniatures._stations import Recording, place_stations, plan_recordings
-from wilds_targeted.miniatures.birdcalls import _rules, write_birdcalls
+from wilds_targeted.miniatures._stations import Recording, _cast, place_stations, plan_recordings
+from wilds_targeted.miniatures.birdcalls import _rules, _write_sound, write_birdcalls
 
 SIZES = {
     "training_microphones": 3,
@@ -291,11 +292,47 @@ def test_a_miniature_is_replaced_only_when_asked_and_another_seed_gives_another(
     with pytest.raises(DataError, match=r"BirdCalls already.*--overwrite"):
         make(tmp_path, seed=1)
     assert checksums(tmp_path) == checksums(tiny)
-    # Recordings of a former miniature go with it.
-    (tmp_path / "birdcalls_recordings").mkdir()
     assert make(tmp_path, seed=1, overwrite=True) == tmp_path / "birdcalls_v1.0"
     assert not set(checksums(tmp_path).values()) & set(checksums(tiny).values())
     assert [path.name for path in tmp_path.iterdir()] == ["birdcalls_v1.0"]
+
+
+def test_recordings_go_with_their_miniature_and_those_of_others_stay(tiny: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny, tmp_path, dirs_exist_ok=True)
+    mine = tmp_path / "birdcalls_recordings" / "dear_to_me.flac"
+    mine.parent.mkdir()
+    mine.write_text("song")
+    before = checksums(tmp_path)
+    for overwrite in (False, True):
+        with pytest.raises(DataError, match=r"holds birdcalls_recordings without the mark.*another --root_dir"):
+            make(tmp_path, overwrite=overwrite)
+    assert checksums(tmp_path) == before
+    shutil.rmtree(mine.parent)
+    make(tmp_path, overwrite=True, keep_recordings=True)
+    assert (mine.parent / "MINIATURE.txt").read_text().startswith("wilds-targeted miniature of BirdCalls\n")
+    make(tmp_path, overwrite=True)
+    assert checksums(tmp_path) == checksums(tiny)
+
+
+def test_threads_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def pool(threads: int) -> ThreadPoolExecutor:
+        asked.append(threads)
+        return ThreadPoolExecutor(1)
+
+    monkeypatch.setattr("wilds_targeted.miniatures.birdcalls.core_count", lambda: 64)
+    monkeypatch.setattr("wilds_targeted.miniatures.birdcalls.ThreadPoolExecutor", pool)
+    _write_sound(tmp_path, 0, [], progress=False)
+    assert asked == [8]
+
+
+@pytest.mark.parametrize("bouts", [3, 8, 12, 13, 40])
+def test_no_species_is_rare_where_there_are_bouts_enough(bouts: int) -> None:
+    for seed in range(200):
+        cast = _cast(bouts, (0.25, 0.25, 0.25, 0.25), np.random.default_rng(seed))
+        assert len(cast) == bouts
+        assert np.bincount(cast, minlength=4).min() >= min(3, bouts // 4)
 
 
 @pytest.mark.parametrize("part", ["birdcalls_v1.0/RELEASE_v1.0.txt", "birdcalls_v1.0/a.csv", "birdcalls_recordings/a"])
@@ -364,4 +401,5 @@ def test_the_command_says_what_it_wrote_and_what_to_try(tmp_path: Path) -> None:
     assert f"train {(table.split == 'train').sum()}, id_val" in result.output
     assert f"preview --dataset birdcalls --root_dir {tmp_path} --transform copypaste_sameregion" in result.output
     assert f"The recordings are in {tmp_path / 'birdcalls_recordings'}" in result.output
-    assert sorted(path.name for path in (tmp_path / "birdcalls_recordings").iterdir()) == sorted(FOLDERS)
+    parts = {path.name for path in (tmp_path / "birdcalls_recordings").iterdir()}
+    assert parts == {*FOLDERS, "MINIATURE.txt"}

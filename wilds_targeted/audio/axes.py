@@ -60,7 +60,7 @@ def relative_box(
     [0.002, 0.003, 0.998, 0.992]
     """
     hop = HOP / sample_rate
-    across = count_frames(math.floor(seconds * sample_rate)) * hop
+    across = count_frames(round(seconds * sample_rate)) * hop
     left, right = ((time + hop / 2) / across for time in (start_s, end_s))
     edges = _band_edges(MELS, sample_rate)
     low, high = on_axis(np.array([low_hz, high_hz]))

@@ -154,11 +154,13 @@ def _cast(bouts: int, shares: tuple[float, ...], rng: np.random.Generator) -> li
     """The species of each bout: by chance, but where there are bouts enough none is heard in fewer than three."""
     cast = rng.choice(len(shares), bouts, p=shares)
     least = min(3, bouts // len(shares))
-    for species in range(len(shares)):
-        counts = np.bincount(cast, minlength=len(shares))
-        lacking = least - int(counts[species])
-        if lacking > 0:
-            cast[rng.choice(np.flatnonzero(cast == counts.argmax()), lacking, replace=False)] = species
+    # Again, where what one species was given has made another one rare; every exchange makes them more alike.
+    while np.bincount(cast, minlength=len(shares)).min() < least:
+        for species in range(len(shares)):
+            counts = np.bincount(cast, minlength=len(shares))
+            lacking = least - int(counts[species])
+            if lacking > 0:
+                cast[rng.choice(np.flatnonzero(cast == counts.argmax()), lacking, replace=False)] = species
     return [int(species) for species in cast]
 
 

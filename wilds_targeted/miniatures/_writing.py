@@ -12,6 +12,9 @@ from typing import Any
 
 from wilds_targeted.errors import DataError, ParameterError
 
+MARK_FILE = "MINIATURE.txt"
+"""In each of the optional parts: it carries our mark there."""
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -23,7 +26,8 @@ class Layout:
             WILDS takes it for the whole.
         release_file: The file in the data folder by which WILDS knows the version; it carries our mark.
         ranges: The lowest and the highest value of each parameter.
-        optional: Those of the parts that need not be there.
+        optional: Those of the parts that need not be there; folders with a mark of their own, since people may have
+            put something of that name beside a miniature.
     """
 
     title: str
@@ -74,6 +78,9 @@ class Layout:
             old.mkdir()
             yield new
             self._put_mark(new / self.data_folder / self.release_file, release)
+            for part in self.optional:
+                if (new / part).exists():
+                    self._put_mark(new / part / MARK_FILE, release)
             for part in there:
                 (root / part).rename(old / part)
             for part in self.parts:
@@ -81,7 +88,7 @@ class Layout:
                     (new / part).rename(root / part)
 
     def _put_mark(self, path: Path, release: Mapping[str, int]) -> None:
-        """Begin the release file with our mark; what is in it already comes after."""
+        """Begin a file with our mark; what is in it already comes after."""
         text = f"{self.mark}\n" + "".join(f"{name}: {value}\n" for name, value in release.items())
         if path.exists():
             text += "\n" + path.read_text(encoding="utf-8")
@@ -94,11 +101,15 @@ class Layout:
         there = [part for part in reversed(self.parts) if (root / part).exists()]
         if not there:
             return []
-        release = root / self.data_folder / self.release_file
-        is_ours = release.is_file() and release.read_text(encoding="utf-8", errors="replace").startswith(self.mark)
-        if not is_ours:
+        is_ours = self._has_mark(root / self.data_folder / self.release_file)
+        foreign = [
+            part
+            for part in there
+            if not (self._has_mark(root / part / MARK_FILE) if part in self.optional else is_ours)
+        ]
+        if foreign:
             raise DataError(
-                f"{root} holds {', '.join(there)} without the mark of a miniature: "
+                f"{root} holds {', '.join(foreign)} without the mark of a miniature: "
                 "real data is never overwritten; choose another --root_dir."
             )
         if not overwrite:
@@ -107,6 +118,9 @@ class Layout:
                 "choose another --root_dir, or replace it with --overwrite."
             )
         return there
+
+    def _has_mark(self, path: Path) -> bool:
+        return path.is_file() and path.read_text(encoding="utf-8", errors="replace").startswith(self.mark)
 
 
 def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:

@@ -21,6 +21,9 @@ import soundfile
 from tqdm.auto import tqdm
 
 from birdcalls_dataset.build import Rules, build_birdcalls
+from birdcalls_dataset.build.recordings import FOLDER as DATA_FOLDER
+from birdcalls_dataset.build.writing import RELEASE_FILE
+from birdcalls_dataset.download import AUDIO_FOLDER
 from birdcalls_dataset.releases import ANNOTATIONS_FILE, RELEASES, SPECIES_FILE, Release
 from wilds_targeted.experiments.processes import core_count
 from wilds_targeted.miniatures._aviary import REGIONS, SAMPLING_RATE, SPECIES, SPECIES_PER_REGION
@@ -28,14 +31,14 @@ from wilds_targeted.miniatures._recordings import annotate, record, sing
 from wilds_targeted.miniatures._stations import Recording, Station, place_stations, plan_recordings
 from wilds_targeted.miniatures._writing import Layout, write_csv
 
-DATA_FOLDER = "birdcalls_v1.0"
 RECORDINGS_FOLDER = "birdcalls_recordings"
-AUDIO_FOLDER = "soundscape_data"
+MOST_THREADS = 8
+"""Each takes about 150 MB."""
 # In fewer than two minutes a training microphone has no time for all species of its region.
 _LAYOUT = Layout(
     title="BirdCalls",
     parts=(RECORDINGS_FOLDER, DATA_FOLDER),
-    release_file="RELEASE_v1.0.txt",
+    release_file=RELEASE_FILE,
     ranges={
         "training_microphones": (1, 30),
         "unseen_microphones": (1, 30),
@@ -147,7 +150,7 @@ def _write_release(folder: Path, release: Release, seed: int, plans: Sequence[Re
 
 def _write_sound(folder: Path, seed: int, plans: Sequence[Recording], *, progress: bool) -> None:
     """Write the recordings, several at a time; nearly all work is in numpy, which lets other threads run."""
-    with ThreadPoolExecutor(core_count()) as pool:
+    with ThreadPoolExecutor(min(core_count(), MOST_THREADS)) as pool:
         jobs = [pool.submit(_write_recording, folder, seed, plan) for plan in plans]
         bar = tqdm(
             as_completed(jobs),
