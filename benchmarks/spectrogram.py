@@ -124,6 +124,7 @@ def measure_kept(levels: list[Floats], rounds: int) -> bool:
     """What a loader does for an untouched clip, against decoding a PNG of the picture, as in the authors' bundle."""
     with tempfile.TemporaryDirectory() as folder:
         store = SpectrogramStore(Path(folder) / "kept.bin", len(levels))
+        store.prepare()
         files = []
         for row, level in enumerate(levels):
             store.put(row, color_indices(level))
