@@ -61,7 +61,11 @@ def stop_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], None]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_stopped_and_resumed_equals_undisturbed(case: str, train: Callable, stop_after: Callable) -> None:
+def test_stopped_and_resumed_equals_undisturbed(
+    case: str, train: Callable, stop_after: Callable, request: pytest.FixtureRequest
+) -> None:
+    if case == "bf16":
+        request.getfixturevalue("bf16")
     # Workers are started for every phase of every attempt, which takes time: fewer stops there.
     strides = (4, 9) if case == "workers" else (1, 3, 7)
     flags = [*CASES[case].split(), "--checkpoint_every", "0"]
