@@ -156,6 +156,19 @@ def birdcalls_miniature(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_tower(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A CLIP model in open_clip's form, small enough to train in seconds."""
+    path = tmp_path_factory.mktemp("towers") / "tiny.json"
+    described = {
+        "embed_dim": 48,
+        "vision_cfg": {"image_size": 32, "layers": 2, "width": 64, "head_width": 32, "patch_size": 8},
+        "text_cfg": {"context_length": 8, "vocab_size": 64, "width": 32, "heads": 1, "layers": 1},
+    }
+    path.write_text(json.dumps(described))
+    return path
+
+
+@pytest.fixture(scope="session")
 def bf16() -> None:
     """Skip where torch's own arithmetic in bfloat16 ends the process: some hosts promise instructions they lack."""
     code = (

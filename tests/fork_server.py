@@ -31,6 +31,7 @@ HEAVY = [
     "matplotlib",
     "librosa.filters",
     "noisereduce",
+    "open_clip",
 ]
 
 

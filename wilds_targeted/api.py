@@ -11,6 +11,7 @@ from typing import Any
 from wilds_targeted.errors import ConfigError, DataError, UnknownNameError, closest, one_line
 from wilds_targeted.miniatures import MINIATURES
 from wilds_targeted.mixing import Mixer, build_mixer
+from wilds_targeted.normalization import IMAGENET, Normalization
 from wilds_targeted.pipeline import build_evaluation, build_pipeline, image_base
 from wilds_targeted.registry import get_registry
 from wilds_targeted.specs import Level
@@ -63,6 +64,7 @@ def build_transform(
     p: float = 1.0,
     target_resolution: Sequence[int] | None = _FROM_DATASET,
     base: Callable[[Any], Any] | None = _FROM_DATASET,
+    normalization: Normalization = IMAGENET,
     **parameters: Any,
 ) -> Callable[[Any], Any] | None:
     """A registered transform, ready for `get_subset`.
@@ -74,6 +76,7 @@ def build_transform(
         p: The probability with which the augmentation is applied to an example.
         target_resolution: (height, width) of the base steps' resizing; the data set's own by default, None for none.
         base: Steps of your own instead of WILDS's ``image_base``; None for none.
+        normalization: Mean and standard deviation of the base steps; `wilds_targeted.normalization` has CLIP's.
         **parameters: The transform's parameters; ``wilds-targeted plugins show NAME`` lists them.
     """
     spec = get_registry().transforms.find(name)
@@ -87,7 +90,7 @@ def build_transform(
     if base is _FROM_DATASET:
         if target_resolution is _FROM_DATASET:
             target_resolution = traits.defaults.get("target_resolution") if traits else None
-        base = image_base(dataset, target_resolution)
+        base = image_base(dataset, target_resolution, normalization)
     if not is_training:
         return build_evaluation([spec.name], dataset, base, parameters)
     return build_pipeline([spec.name], dataset, base, p, parameters)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wilds_targeted.errors import ConfigError, ParameterError, closest
+from wilds_targeted.normalization import IMAGENET, Normalization
 from wilds_targeted.registry import Registry
 from wilds_targeted.specs import Level, ModelSpec, TransformSpec, thaw
 
@@ -63,21 +64,33 @@ def finalize_config(config: Any, registry: Registry) -> None:
     registry.check_config(config)
 
 
-def settle_model_kwargs(
-    config: Any, given: Mapping[str, Any], default_model: str | None, spec: ModelSpec | None
-) -> None:
-    """Give a registered model its own keywords.
+def settle_model(config: Any, given: Any, default_model: str | None, spec: ModelSpec | None) -> None:
+    """Give a registered model its own keywords and, if it is built for one, its own resolution.
 
     WILDS's data sets bring those of their own default model, such as ``pretrained``, whatever model is asked for.
 
     Args:
-        config: Its ``model_kwargs`` are settled.
-        given: The keywords of the command line.
+        config: Its ``model_kwargs`` and ``target_resolution`` are settled.
+        given: The configuration as it was before defaults were filled in.
         default_model: The data set's own model.
         spec: The model that is asked for; None where it is WILDS's.
     """
-    if spec is not None and default_model != spec.name:
-        config.model_kwargs = {**thaw(spec.defaults.get("model_kwargs", {})), **given}
+    if spec is None:
+        return
+    if default_model != spec.name:
+        config.model_kwargs = {**thaw(spec.defaults.get("model_kwargs", {})), **given.model_kwargs}
+    if spec.takes_resolution:
+        if given.target_resolution is None:
+            config.target_resolution = spec.defaults.get("target_resolution")
+        config.model_kwargs["image_size"] = config.target_resolution
+
+
+def normalization_of(config: Any, registry: Registry) -> Normalization:
+    """What the configured model's images are normalized with."""
+    spec = registry.models.get(config.model)
+    if spec is None or spec.normalization is None:
+        return IMAGENET
+    return spec.normalization(config.model_kwargs)
 
 
 def settle_optimizer_kwargs(config: Any, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:

@@ -23,6 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                 type=_explaining(option.type),
                 default=option.default,
                 nargs=option.nargs,
+                const=option.const,
                 metavar=option.metavar,
             )
         except argparse.ArgumentError:

@@ -11,12 +11,10 @@ from PIL import Image
 from wilds_targeted.augmentation import Augmentation
 from wilds_targeted.choice import check_parameters
 from wilds_targeted.example import Example
+from wilds_targeted.normalization import IMAGENET, Normalization
 from wilds_targeted.randomness import ExampleGenerator
 from wilds_targeted.registry import get_registry
 from wilds_targeted.specs import Level, TransformSpec
-
-IMAGENET_MEAN = (0.485, 0.456, 0.406)
-IMAGENET_STD = (0.229, 0.224, 0.225)
 
 
 class Pipeline:
@@ -81,8 +79,10 @@ def flip_horizontally(x: Any) -> Any:
     return torch.flip(torch.as_tensor(x), dims=(-1,))
 
 
-def image_base(dataset: Any, target_resolution: Sequence[int] | None) -> Callable[[Any], Any]:
-    """The steps that WILDS calls ``image_base``: centre crop to a square, resize, tensor, ImageNet normalization.
+def image_base(
+    dataset: Any, target_resolution: Sequence[int] | None, normalization: Normalization = IMAGENET
+) -> Callable[[Any], Any]:
+    """The steps that WILDS calls ``image_base``: centre crop to a square, resize, tensor, normalization.
 
     WILDS crops only where the data set states an original resolution that is not square; iWildCam states none.
     """
@@ -94,15 +94,15 @@ def image_base(dataset: Any, target_resolution: Sequence[int] | None) -> Callabl
         steps.append(transforms.CenterCrop(min(resolution)))
     if target_resolution is not None:
         steps.append(transforms.Resize(tuple(target_resolution)))
-    pipeline: Callable[[Any], Any] = transforms.Compose([*steps, *to_normalized_tensor()])
+    pipeline: Callable[[Any], Any] = transforms.Compose([*steps, *to_normalized_tensor(normalization)])
     return pipeline
 
 
-def to_normalized_tensor() -> list[Callable[[Any], Any]]:
-    """The last steps for images: a tensor with ImageNet's mean and standard deviation taken out."""
+def to_normalized_tensor(normalization: Normalization) -> list[Callable[[Any], Any]]:
+    """The last steps for images: a tensor with mean and standard deviation taken out."""
     from torchvision import transforms
 
-    return [transforms.ToTensor(), transforms.Normalize(IMAGENET_MEAN, IMAGENET_STD)]
+    return [transforms.ToTensor(), transforms.Normalize(*normalization)]
 
 
 def build_pipeline(

@@ -58,7 +58,10 @@ class BrokenPlugin:
 
 
 class Shelf(Mapping[str, SpecT], Generic[SpecT]):
-    """The registered things of one sort, by name; asking for an unknown one explains itself."""
+    """The registered things of one sort, by name; asking for an unknown one explains itself.
+
+    A family of models is one entry, ``clip:NAME``, and its members are found by name: ``shelf["clip:ViT-B-32"]``.
+    """
 
     def __init__(self, sort: str, broken: list[BrokenPlugin]) -> None:
         self.sort = sort
@@ -78,7 +81,13 @@ class Shelf(Mapping[str, SpecT], Generic[SpecT]):
         self.plugin_of[spec.name] = plugin
 
     def __getitem__(self, name: str) -> SpecT:
-        return self._specs[name]
+        if name in self._specs:
+            return self._specs[name]
+        family, _, member = name.partition(":")
+        spec: Any = self._specs.get(f"{family}:NAME")
+        if spec is None or spec.member is None:
+            raise KeyError(name)
+        return spec.member(member)  # type: ignore[no-any-return]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._specs)
@@ -88,9 +97,10 @@ class Shelf(Mapping[str, SpecT], Generic[SpecT]):
 
     def find(self, name: str) -> SpecT:
         """The spec of that name, or an error that lists what there is and what could not be loaded."""
-        if name in self._specs:
-            return self._specs[name]
-        known = ", ".join(sorted(self._specs)) or "none"
+        try:
+            return self[name]
+        except KeyError:
+            known = ", ".join(sorted(self._specs)) or "none"
         raise UnknownNameError(
             f"there is no {self.sort} {name!r}{closest(name, self._specs)}. Registered: {known}.{self.why_missing()}"
         )

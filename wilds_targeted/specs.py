@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from wilds_targeted.augmentation import Augmentation, BatchAugmentation
+    from wilds_targeted.normalization import Normalization
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -215,10 +216,10 @@ class DatasetSpec:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model.
+    """A model, or a family of models.
 
     Args:
-        name: The word for ``--model``.
+        name: The word for ``--model``; for a family ``PREFIX:NAME``, literally.
         build: ``build(d_out, **model_kwargs)`` returns the module: with a number, a classifier of so many outputs;
             with None, a featurizer whose attribute ``d_out`` tells how many features it gives.
         summary: One sentence.
@@ -226,6 +227,12 @@ class ModelSpec:
         parameter_groups: ``parameter_groups(model, config)`` returns the optimizer's groups, for models that ask for
             their own; None for one group.
         paper: Where in the paper it stands.
+        takes_resolution: Whether the model is built for one resolution: ``build`` gets ``image_size``, the (height,
+            width) of ``--target_resolution``. Its own default resolution then goes before the data set's, which
+            is that of the data set's default model.
+        normalization: ``normalization(model_kwargs)`` gives what its images are normalized with; None for ImageNet's.
+        member: For a family: ``member(NAME)`` gives the model ``PREFIX:NAME``; raises `UnknownNameError`.
+        example: For a family: the NAME of a small member, which the contract is checked on.
     """
 
     name: str
@@ -234,6 +241,10 @@ class ModelSpec:
     defaults: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     parameter_groups: Callable[[nn.Module, Any], list[dict[str, Any]]] | None = None
     paper: str = ""
+    takes_resolution: bool = False
+    normalization: Callable[[Mapping[str, Any]], Normalization] | None = None
+    member: Callable[[str], ModelSpec] | None = None
+    example: str = ""
 
 
 @dataclass(frozen=True)
@@ -292,6 +303,7 @@ class OptionSpec:
         type: Turns the word into a value; raises ValueError with a message that a person can act on.
         default: Its value when it is not given.
         nargs: As in `argparse`.
+        const: As in `argparse`: the value of a flag that stands alone, with nargs ``"?"``.
         metavar: What the help shows for the value.
     """
 
@@ -300,6 +312,7 @@ class OptionSpec:
     type: Callable[[str], Any] = str
     default: Any = None
     nargs: str | int | None = None
+    const: Any = None
     metavar: str | None = None
 
     @property
@@ -331,7 +344,8 @@ def describe(spec: Spec) -> dict[str, Any]:
                 for parameter in value
             ]
         elif callable(value):
-            described[item.name] = f"{value.__module__}:{getattr(value, '__qualname__', repr(value))}"
+            function = getattr(value, "func", value)  # a partial stands for its function
+            described[item.name] = f"{function.__module__}:{getattr(function, '__qualname__', repr(function))}"
         elif isinstance(value, Mapping):
             described[item.name] = {key: _plain(each) for key, each in value.items()}
         else:

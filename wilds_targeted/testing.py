@@ -214,10 +214,17 @@ def _check_loaders(spec: TransformSpec, pipeline: Pipeline, dataset: Any) -> Non
 
 
 def check_model(spec: ModelSpec, shape: tuple[int, ...] = (3, 64, 64)) -> None:
-    """A model's contract: whole and as a featurizer it maps a batch to outputs and features of the promised size."""
+    """A model's contract: whole and as a featurizer it maps a batch to outputs and features of the promised size.
+
+    Of a family, its example is checked.
+    """
+    if spec.member is not None:
+        spec = spec.member(spec.example)
     kwargs = dict(spec.defaults.get("model_kwargs", {}))
     if kwargs.get("pretrained"):
         kwargs["pretrained"] = False  # a check downloads nothing
+    if spec.takes_resolution:
+        kwargs["image_size"] = shape[1:]
     x = torch.zeros(2, *shape)
     outputs = spec.build(5, **kwargs).eval()(x)
     assert outputs.shape == (2, 5), f"{spec.name}: build(5) must give 5 outputs, gave {tuple(outputs.shape)}"

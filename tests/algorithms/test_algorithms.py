@@ -300,17 +300,6 @@ def test_a_restored_algorithm_goes_on_the_same(kind: type) -> None:
     assert one.get_log() == other.get_log()
 
 
-def test_mixed_precision_gives_full_precision_outputs() -> None:
-    algorithm = ERM(inputs(amp="bf16"))
-    exact = ERM(inputs())
-    for each in (algorithm, exact):
-        each.eval()
-    mixed, full = algorithm.evaluate(batch())["y_pred"], exact.evaluate(batch())["y_pred"]
-    assert mixed.dtype is torch.float32
-    assert not torch.equal(mixed, full)
-    assert torch.allclose(mixed, full, atol=0.05)
-
-
 def test_wrong_keywords_get_one_line() -> None:
     with pytest.raises(ConfigError, match=r"--optimizer SGD with .*'momentun'"):
         ERM(inputs(optimizer_kwargs={"momentun": 0.9}))

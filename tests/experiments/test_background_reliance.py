@@ -16,7 +16,7 @@ from wilds_targeted import ModelSpec
 from wilds_targeted.cli.background_reliance import CSV_FILE, as_text, write_csv
 from wilds_targeted.errors import AnnotationError, ConfigError, DataError, ParameterError
 from wilds_targeted.experiments.background_reliance import Reliance, measure_reliance
-from wilds_targeted.pipeline import IMAGENET_MEAN, IMAGENET_STD
+from wilds_targeted.normalization import IMAGENET
 from wilds_targeted.registry import get_registry
 from wilds_targeted.runner.run import run as run_builtin
 
@@ -54,7 +54,7 @@ class OnePixel(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y, x_ = (int(n) for n in self.place)
-        grey = 255 * (x[:, 0, y, x_] * IMAGENET_STD[0] + IMAGENET_MEAN[0])
+        grey = 255 * (x[:, 0, y, x_] * IMAGENET.std[0] + IMAGENET.mean[0])
         return -(grey[:, None] / STEP - torch.arange(self.d_out)).abs()
 
 

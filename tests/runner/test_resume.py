@@ -68,12 +68,17 @@ def test_stopped_and_resumed_equals_undisturbed(
         request.getfixturevalue("bf16")
     # Workers are started for every phase of every attempt, which takes time: fewer stops there.
     strides = (4, 9) if case == "workers" else (1, 3, 7)
-    flags = [*CASES[case].split(), "--checkpoint_every", "0"]
-    undisturbed = train(*flags, name="undisturbed")
+    check_stops(train, stop_after, strides, *CASES[case].split())
+
+
+def check_stops(train: Callable, stop_after: Callable, strides: tuple[int, ...], *flags: str, **keywords: Any) -> None:
+    """Stop a run again and again, after so many batches each time, and compare its end with an undisturbed run's."""
+    flags = (*flags, "--checkpoint_every", "0")
+    undisturbed = train(*flags, name="undisturbed", **keywords)
     for attempt in range(60):
         stop_after(strides[attempt % len(strides)])
         try:
-            stopped = train(*flags, "--resume", name="stopped")
+            stopped = train(*flags, "--resume", name="stopped", **keywords)
             break
         except Stopped:
             continue
@@ -81,6 +86,16 @@ def test_stopped_and_resumed_equals_undisturbed(
         pytest.fail("the run never came to its end")
     assert attempt >= 2
     assert_same_outputs(undisturbed, stopped)
+
+
+@pytest.mark.parametrize("algorithm", ["ERM", "deepCORAL"])
+def test_a_clip_tower_resumes(
+    algorithm: str, train: Callable, stop_after: Callable, tiny_tower: Path, camelyon_miniature: Path
+) -> None:
+    model = f"--dataset camelyon17 --model clip:{tiny_tower} --model_kwargs pretrained=False --optimizer AdamW"
+    more = "--gradient_checkpointing --additional_train_transform none --batch_size 8"
+    flags = [*model.split(), *more.split(), "--algorithm", algorithm]
+    check_stops(train, stop_after, (2, 9, 5), *flags, root=camelyon_miniature)
 
 
 def test_by_default_a_run_goes_on_from_its_last_epoch(train: Callable, stop_after: Callable, tmp_path: Path) -> None:

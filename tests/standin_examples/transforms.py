@@ -7,6 +7,9 @@ from transformers import BertTokenizerFast, DistilBertTokenizerFast
 
 from data_augmentation.randaugment import FIX_MATCH_AUGMENTATION_POOL, RandAugment
 
+_DEFAULT_IMAGE_TENSOR_NORMALIZATION_MEAN = [0.485, 0.456, 0.406]
+_DEFAULT_IMAGE_TENSOR_NORMALIZATION_STD = [0.229, 0.224, 0.225]
+
 
 def initialize_transform(transform_name, config, dataset, is_training, additional_transform_name=None):
     if transform_name is None:
@@ -32,5 +35,5 @@ def initialize_transform(transform_name, config, dataset, is_training, additiona
     if additional_transform_name == "randaugment":
         steps.append(RandAugment(n=config.randaugment_n, augmentation_pool=FIX_MATCH_AUGMENTATION_POOL))
 
-    imagenet = transforms.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
-    return transforms.Compose([*steps, transforms.ToTensor(), imagenet])
+    normalize = transforms.Normalize(_DEFAULT_IMAGE_TENSOR_NORMALIZATION_MEAN, _DEFAULT_IMAGE_TENSOR_NORMALIZATION_STD)
+    return transforms.Compose([*steps, transforms.ToTensor(), normalize])

@@ -84,7 +84,7 @@ class SingleModelAlgorithm(nn.Module):
             raise ConfigError(
                 f"algorithm {type(self).__name__!r} takes no unlabeled data. Leave out --unlabeled_split."
             )
-        results = self._forward(batch)
+        results = self.process_batch(batch)
         accumulated = (self.batch_idx + 1) % self.config.gradient_accumulation_steps == 0
         self.learn(results, should_step=accumulated or is_epoch_end)
         self.log.add(results)
@@ -93,7 +93,7 @@ class SingleModelAlgorithm(nn.Module):
 
     def evaluate(self, batch: Batch) -> Results:
         """One batch without learning."""
-        results = self._forward(batch)
+        results = self.process_batch(batch)
         results["objective"] = self.objective(results).item()
         self.log.add(results)
         return _detached(results)
@@ -170,18 +170,6 @@ class SingleModelAlgorithm(nn.Module):
         """The group of each example."""
         groups: torch.Tensor = self.grouper.metadata_to_group(metadata).to(self.device)
         return groups
-
-    def _forward(self, batch: Batch) -> Results:
-        """`process_batch`, in mixed precision if that is asked for; outputs come back in full precision."""
-        if getattr(self.config, "amp", None) is None:
-            return self.process_batch(batch)
-        with torch.autocast(torch.device(self.device).type, torch.bfloat16):
-            results = self.process_batch(batch)
-        return {name: _full_precision(value) for name, value in results.items()}
-
-
-def _full_precision(value: Any) -> Any:
-    return value.float() if isinstance(value, torch.Tensor) and value.dtype is torch.bfloat16 else value
 
 
 def _detached(results: Results) -> Results:

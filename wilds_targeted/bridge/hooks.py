@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial, wraps
 from types import ModuleType
 from typing import Any
@@ -12,9 +15,12 @@ from wilds_targeted.choice import (
     NO_ADDITIONAL_TRANSFORM,
     chosen_transforms,
     finalize_config,
-    settle_model_kwargs,
+    normalization_of,
+    settle_model,
     settle_optimizer_kwargs,
 )
+from wilds_targeted.errors import CheckoutError
+from wilds_targeted.normalization import IMAGENET, Normalization
 from wilds_targeted.registry import Shelf, get_registry
 from wilds_targeted.specs import AlgorithmInputs, thaw
 
@@ -63,7 +69,15 @@ def extend_supported(supported: ModuleType) -> None:
     _append_new(supported.transforms, registry.transforms)
     _append_new(supported.additional_transforms, [*registry.transforms, NO_ADDITIONAL_TRANSFORM])
     _append_new(supported.models, registry.models)
+    supported.models = _ModelNames(supported.models)  # type: ignore[attr-defined]
     _append_new(supported.algorithms, registry.algorithms)
+
+
+class _ModelNames(list[str]):
+    """The models that the parser allows: the members of a family, too, which are too many to list."""
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in get_registry().models
 
 
 def _append_new(names: list[str], more: Any) -> None:
@@ -104,16 +118,19 @@ def finalize_defaults(module: ModuleType) -> None:
 
     @wraps(original)
     def populate_defaults(config: Any) -> Any:
-        model_kwargs, optimizer_kwargs = dict(config.model_kwargs), dict(config.optimizer_kwargs)
+        given = copy.deepcopy(config)
+        asked = get_registry().models.get(config.model or "")
+        if asked is not None:
+            module.model_defaults.setdefault(config.model, thaw(asked.defaults))  # members of families are not listed
         config = original(config)
         own = module.dataset_defaults[config.dataset]
         model = _registered(get_registry().models, config.model, "models")
-        settle_model_kwargs(config, model_kwargs, own.get("model"), model)
-        settle_optimizer_kwargs(config, optimizer_kwargs, own)
+        settle_model(config, given, own.get("model"), model)
+        settle_optimizer_kwargs(config, given.optimizer_kwargs, own)
         if model is not None:
             from wilds_targeted.models.torchvision_models import refuse_unasked_download
 
-            refuse_unasked_download(config, model_kwargs)
+            refuse_unasked_download(config, given.model_kwargs)
         finalize_config(config, get_registry())
         return config
 
@@ -137,7 +154,8 @@ def extend_transforms(module: ModuleType) -> None:
         chosen = chosen_transforms(transform_name, additional_transform_name, get_registry())
         base_name = _default_transform(config.dataset) if transform_name in chosen else transform_name
         additional = None if additional_transform_name in chosen else additional_transform_name
-        base = original(base_name, config, dataset, is_training, additional)
+        with _normalized_with(module, normalization_of(config, get_registry())):
+            base = original(base_name, config, dataset, is_training, additional)
         if not chosen:
             return base
         if not is_training:
@@ -145,6 +163,28 @@ def extend_transforms(module: ModuleType) -> None:
         return build_pipeline(chosen, dataset, base, config.transform_p, config.transform_kwargs)
 
     module.initialize_transform = initialize_transform  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _normalized_with(module: ModuleType, wanted: Normalization) -> Iterator[None]:
+    """Let WILDS's transforms normalize with what the model asks for, where that is not ImageNet's."""
+    if wanted == IMAGENET:
+        yield
+        return
+    names = ("_DEFAULT_IMAGE_TENSOR_NORMALIZATION_MEAN", "_DEFAULT_IMAGE_TENSOR_NORMALIZATION_STD")
+    if not all(hasattr(module, name) for name in names):
+        raise CheckoutError(
+            f"this WILDS has no transforms.{names[0]}, in whose place the model's own normalization is put. Use the "
+            f"commit that `wilds-targeted fetch-wilds` brings, or --runner builtin."
+        )
+    before = [getattr(module, name) for name in names]
+    try:
+        for name, values in zip(names, wanted, strict=True):
+            setattr(module, name, list(values))
+        yield
+    finally:
+        for name, values in zip(names, before, strict=True):
+            setattr(module, name, values)
 
 
 def _default_transform(dataset_name: str) -> Any:
@@ -158,13 +198,14 @@ def extend_models(module: ModuleType) -> None:
 
     @wraps(original)
     def initialize_model(config: Any, d_out: int, is_featurizer: bool = False) -> Any:
+        from wilds_targeted.models.assemble import assemble_model, make_it_fit
+
         spec = _registered(get_registry().models, config.model, "models")
         if spec is None:
-            return original(config, d_out, is_featurizer)
-        from wilds_targeted.models.assemble import assemble_model
-
-        load = partial(module.load, device=config.device)
-        return assemble_model(spec, config, d_out, is_featurizer, load)
+            model = original(config, d_out, is_featurizer)
+        else:
+            model = assemble_model(spec, config, d_out, is_featurizer, partial(module.load, device=config.device))
+        return make_it_fit(model, config)
 
     module.initialize_model = initialize_model  # type: ignore[attr-defined]
 

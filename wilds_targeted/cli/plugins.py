@@ -31,9 +31,12 @@ def show(name: str, as_json: bool) -> None:
     """Tell all of what is registered under NAME."""
     from wilds_targeted.errors import UnknownNameError, closest
     from wilds_targeted.registry import get_registry
+    from wilds_targeted.specs import describe
 
     registry = get_registry()
     found = [row for row in listing(registry)["registered"] if row["name"].lstrip("-") == name.lstrip("-")]
+    if not found and name in registry.models:  # the member of a family
+        found = [{"sort": "models", **describe(registry.models[name])}]
     if not found:
         names = [row["name"] for row in listing(registry)["registered"]]
         raise UnknownNameError(

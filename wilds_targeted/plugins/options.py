@@ -1,4 +1,4 @@
-"""The options that every registered transform shares."""
+"""The options that belong to no single transform, model or algorithm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wilds_targeted import OptionSpec, hookimpl
 
 @hookimpl
 def register_options() -> list[OptionSpec]:
-    """How often a registered transform is applied, and its parameters."""
+    """How often a registered transform is applied, and its parameters; and what makes large models fit."""
     return [
         OptionSpec(
             "--transform_p",
@@ -25,6 +25,21 @@ def register_options() -> list[OptionSpec]:
             default=(),
             nargs="*",
             metavar="NAME=VALUE",
+        ),
+        OptionSpec(
+            "--amp",
+            "Mixed precision: `bf16` computes the model's outputs in bfloat16; weights and losses stay in float32.",
+            type=_precision,
+            metavar="bf16",
+        ),
+        OptionSpec(
+            "--gradient_checkpointing",
+            "Less memory for more time: compute intermediate values again for the gradient, where the model offers it.",
+            type=_boolean,
+            default=False,
+            nargs="?",
+            const=True,
+            metavar="true|false",
         ),
     ]
 
@@ -52,3 +67,15 @@ def _probability(word: str) -> float:
     if not 0 <= value <= 1:
         raise ValueError(f"{word!r} is not a probability: a number from 0 to 1 is expected")
     return value
+
+
+def _precision(word: str) -> str:
+    if word != "bf16":
+        raise ValueError(f"{word!r}: only bf16 is offered")
+    return word
+
+
+def _boolean(word: str) -> bool:
+    if word.lower() not in ("true", "false"):
+        raise ValueError(f"{word!r}: true or false is expected")
+    return word.lower() == "true"

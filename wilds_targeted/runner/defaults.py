@@ -17,7 +17,7 @@ from wilds_targeted.choice import (
     WILDS_ADDITIONAL_TRANSFORMS,
     WILDS_MODELS,
     finalize_config,
-    settle_model_kwargs,
+    settle_model,
     settle_optimizer_kwargs,
 )
 from wilds_targeted.errors import ConfigError
@@ -64,7 +64,7 @@ def complete(given: argparse.Namespace) -> argparse.Namespace:
         if getattr(config, name) is None:
             raise ConfigError(f"--{name} has no default for --dataset {config.dataset}: please give it.")
     own = None if config.model in WILDS_MODELS else registry.models[config.model]
-    settle_model_kwargs(config, given.model_kwargs, dataset.defaults.get("model"), own)
+    settle_model(config, given, dataset.defaults.get("model"), own)
     settle_optimizer_kwargs(config, given.optimizer_kwargs, dataset.defaults)
     _check_final(config, given)
     finalize_config(config, registry)

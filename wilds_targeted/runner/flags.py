@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NoReturn
 
 from wilds_targeted.algorithms.optimization import OPTIMIZERS, SCHEDULER_DEFAULTS
@@ -123,7 +123,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _named(sort: str, known: Sequence[str], refused: Sequence[str] = ()) -> Any:
+def _named(sort: str, known: Collection[str], refused: Sequence[str] = ()) -> Any:
     """A name out of a list, with a helpful error; names that only WILDS's script has are told so."""
 
     def convert(word: str) -> str:
@@ -177,10 +177,10 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
-    models = sorted(get_registry().models)
+    models = get_registry().models
     group = parser.add_argument_group("model")
     flag = group.add_argument
-    flag("--model", metavar="NAME", type=_named("model", models, REFUSED_MODELS), help=", ".join(models))
+    flag("--model", metavar="NAME", type=_named("model", models, REFUSED_MODELS), help=", ".join(sorted(models)))
     _kwargs(group, "--model_kwargs", "For the model, such as pretrained=False.")
     flag("--pretrained_model_path", metavar="FILE", help="Weights to start from: a model file of WILDS's or ours.")
     _switch(group, "--load_featurizer_only", "Leave the classifier's weights out of it.", default=False)
@@ -254,8 +254,6 @@ def _add_evaluation(parser: argparse.ArgumentParser) -> None:
 def _add_own(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("only in the built-in runner")
     flag = group.add_argument
-    flag("--amp", choices=["bf16"], help="Mixed precision: forward passes in bfloat16.")
-    _switch(group, "--gradient_checkpointing", "Less memory for more time, where the model offers it.", default=False)
     flag(
         "--on_bad_example",
         choices=["stop", "skip"],

@@ -15,7 +15,7 @@ import torch
 from wilds_targeted.errors import ConfigError, RunError, one_line
 from wilds_targeted.files import locked, remove_leftovers
 from wilds_targeted.mixing import mix_as_configured
-from wilds_targeted.models.assemble import assemble_model
+from wilds_targeted.models.assemble import assemble_model, make_it_fit
 from wilds_targeted.models.torchvision_models import refuse_unasked_download
 from wilds_targeted.models.weights import load_weights, read_state
 from wilds_targeted.registry import get_registry
@@ -109,7 +109,8 @@ def build_algorithm(config: Namespace, data: Data) -> Any:
         def load(module: Any, path: str) -> None:
             load_weights(module, path, config.device)
 
-        return assemble_model(registry.models[config.model], config, d_out, is_featurizer, load)
+        model = assemble_model(registry.models[config.model], config, d_out, is_featurizer, load)
+        return make_it_fit(model, config)
 
     algorithm = registry.algorithms[config.algorithm].build(
         AlgorithmInputs(

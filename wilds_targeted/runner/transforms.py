@@ -9,7 +9,7 @@ import torch
 from torchvision import transforms
 from torchvision.transforms import functional
 
-from wilds_targeted.choice import chosen_transforms
+from wilds_targeted.choice import chosen_transforms, normalization_of
 from wilds_targeted.errors import ConfigError
 from wilds_targeted.pipeline import build_evaluation, build_pipeline, image_base, to_normalized_tensor
 from wilds_targeted.registry import get_registry
@@ -38,7 +38,7 @@ def base_transform(name: str | None, config: Any, dataset: Any, *, is_training: 
     if name is None:
         return None
     if name == "image_base":
-        return image_base(dataset, config.target_resolution)
+        return image_base(dataset, config.target_resolution, normalization_of(config, get_registry()))
     if name == "rxrx1":
         return _rxrx1(is_training)
     if dataset.original_resolution is None or config.resize_scale is None:
@@ -49,7 +49,8 @@ def base_transform(name: str | None, config: Any, dataset: Any, *, is_training: 
     steps: list[Any] = [transforms.Resize(tuple(int(n * config.resize_scale) for n in dataset.original_resolution))]
     if name == "image_resize_and_center_crop":
         steps.append(transforms.CenterCrop(config.target_resolution or dataset.original_resolution))
-    composed: Transform = transforms.Compose([*steps, *to_normalized_tensor()])
+    last = to_normalized_tensor(normalization_of(config, get_registry()))
+    composed: Transform = transforms.Compose([*steps, *last])
     return composed
 
 
