@@ -19,6 +19,7 @@ _COMMANDS = {
     "plugins": "List what is registered, or tell all of one thing.",
     "preview": "Draw originals and augmented images side by side.",
     "run": "Train and evaluate, with the flags of WILDS's run_expt.py.",
+    "simulate": "Simulate the paper's linear setting, or ask what targeted augmentation would buy.",
 }
 
 

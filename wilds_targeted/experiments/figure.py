@@ -26,7 +26,7 @@ STYLES = (
     ("#000000", "X"),
 )
 
-_SETTINGS: Any = {
+SETTINGS: Any = {
     "svg.fonttype": "path",  # the same letters everywhere, whatever fonts there are
     "svg.hashsalt": "wilds-targeted",  # the same names inside for the same numbers
     "font.family": "DejaVu Sans",  # matplotlib brings it
@@ -35,6 +35,7 @@ _SETTINGS: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
+"""Matplotlib's, for all figures of ours."""
 
 
 def color_of(position: int) -> str:
@@ -53,7 +54,7 @@ def scatter(rows: Sequence[Row], metric_title: str) -> str:
         An ``<svg>`` element, the same for the same rows.
     """
     # The settings hold while the figure is drawn, too: matplotlib reads some of them only then.
-    with mpl.rc_context(_SETTINGS):
+    with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(5.8, 7.4), layout="constrained")
         axes = figure.add_subplot()
         low, high = _limits(rows)
@@ -85,7 +86,7 @@ def scatter(rows: Sequence[Row], metric_title: str) -> str:
             bbox_inches="tight",
             metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
         )
-    return _for_html(text.getvalue())
+    return for_html(text.getvalue())
 
 
 def _draw_method(axes: Axes, row: Row, color: str, marker: str) -> None:
@@ -143,7 +144,7 @@ def _limits(rows: Sequence[Row]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _for_html(svg: str) -> str:
+def for_html(svg: str) -> str:
     """The SVG element alone, as wide as its place, without metadata and comments."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)

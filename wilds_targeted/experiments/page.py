@@ -44,10 +44,7 @@ def render_page(outcome: Outcome, samples: Samples, images: Mapping[str, tuple[i
         samples: Pictures before and after.
         images: For each split, how many domains and images.
     """
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
-    environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
-    template = environment.from_string(resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
-    return template.render(
+    return load_template(__package__, "page.html").render(
         plan=outcome.plan,
         rows=outcome.rows,
         samples=samples,
@@ -64,6 +61,14 @@ def render_page(outcome: Outcome, samples: Samples, images: Mapping[str, tuple[i
         timing=_timing(outcome),
         versions=versions(),
     )
+
+
+def load_template(package: str, name: str) -> jinja2.Template:
+    """A page's template; it finds what all pages look like in ``style``."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
+    environment.globals["style"] = Markup(resources.files(__package__).joinpath("page.css").read_text(encoding="utf-8"))
+    return environment.from_string(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
 def commands(plan: Plan) -> list[str]:

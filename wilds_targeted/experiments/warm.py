@@ -27,7 +27,7 @@ T = TypeVar("T")
 _PRELOADED = ["wilds_targeted.runner.run", "wilds_targeted.experiments.samples", "wilds.datasets.iwildcam_dataset"]
 
 
-def _end_with_caller() -> None:
+def end_with_caller() -> None:
     """In a warm process: end when the process that asked for it dies, of SIGKILL, too."""
     caller = multiprocessing.parent_process()
     assert caller is not None
@@ -55,7 +55,7 @@ def call(function: Callable[P, T], /, *arguments: P.args, **keywords: P.kwargs) 
     """What the function returns, called in a process of its own."""
     context = multiprocessing.get_context("forkserver")
     try:
-        with ProcessPoolExecutor(1, context, initializer=_end_with_caller) as pool:
+        with ProcessPoolExecutor(1, context, initializer=end_with_caller) as pool:
             return pool.submit(function, *arguments, **keywords).result()
     except BrokenProcessPool:
         raise RunError(
@@ -103,7 +103,7 @@ class WarmProcess:
 def _run(words: list[str], output: Path, cwd: Path, environment: dict[str, str]) -> None:
     """In the child: the console command, its output in the file."""
     os.setsid()
-    _end_with_caller()
+    end_with_caller()
     os.chdir(cwd)
     os.environ.update(environment)
     with output.open("ab") as file:
