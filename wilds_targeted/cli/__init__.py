@@ -15,11 +15,17 @@ _COMMANDS = {
     "contact-sheet": "Draw every registered transform, before and after, on generated data.",
     "demo": "Train four methods on a generated world and write a page of the results.",
     "fetch-wilds": "Clone WILDS, whose scripts `run` uses, into the cache folder.",
+    "figures": "Draw a data set's domains: samples, colours by class, labels by domain.",
     "miniature": "Write a small generated data set in WILDS's on-disk format.",
     "plugins": "List what is registered, or tell all of one thing.",
     "preview": "Draw originals and augmented images side by side.",
+    "recipes": "List the rows of the paper's tables, or tell all of one.",
+    "report": "Make tables, figures and a page of finished runs.",
+    "reproduce": "Repeat a row of the paper: tune, choose on validation, train the final seeds.",
     "run": "Train and evaluate, with the flags of WILDS's run_expt.py.",
     "simulate": "Simulate the paper's linear setting, or ask what targeted augmentation would buy.",
+    "submit": "Check finished runs against the leaderboard's rules and pack them for it.",
+    "sweep": "Train many runs: a search space times draws times seeds.",
 }
 
 
