@@ -12,7 +12,7 @@ import torch
 from compare_outputs import assert_same_outputs, load
 
 from wilds_targeted.errors import ConfigError, DataError, RunError
-from wilds_targeted.runner import loop
+from wilds_targeted.runner import loop, versions
 from wilds_targeted.runner.state import STATE_FILE
 
 GROUPS = "--additional_train_transform none --n_groups_per_batch 4"
@@ -224,3 +224,19 @@ def test_the_state_holds_plain_data(train: Callable) -> None:
     state = load(train("--n_epochs", "1") / STATE_FILE)
     assert state["position"]["epoch"] == 1
     assert json.dumps(state["settings"])
+
+
+def test_a_run_notes_its_versions_and_those_it_goes_on_with(train: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = train("--n_epochs", "1")
+    first = json.loads((folder / "versions.json").read_text())
+    assert len(first) == 1
+    assert first[0] == versions.installed_versions()
+    train("--n_epochs", "2", "--resume", "true")
+    assert json.loads((folder / "versions.json").read_text()) == first
+    monkeypatch.setattr(versions, "__version__", "99")
+    train("--n_epochs", "2", "--eval_only", "true")
+    assert json.loads((folder / "versions.json").read_text()) == first
+    train("--n_epochs", "3", "--resume", "true")
+    assert json.loads((folder / "versions.json").read_text()) == [*first, {**first[0], "wilds-targeted": "99"}]
+    train("--n_epochs", "1")
+    assert json.loads((folder / "versions.json").read_text()) == [{**first[0], "wilds-targeted": "99"}]

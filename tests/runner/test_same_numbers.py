@@ -46,7 +46,7 @@ def test_the_files_are_wilds_own(case: str, run: Callable, examples: Path, minia
     assert ours.status == 0, ours.output
     # The stand-in promises WILDS's predictions and weights, not its tables and its log.
     names = {path.name for path in (tmp_path / "theirs").iterdir()}
-    assert {path.name for path in (tmp_path / "ours").iterdir()} == names | {"resume_state.pt"}
+    assert {path.name for path in (tmp_path / "ours").iterdir()} == names | {"resume_state.pt", "versions.json"}
     for name in names:
         one, other = (tmp_path / folder / name for folder in ("theirs", "ours"))
         if name.endswith("_pred.csv") or (name.endswith(".csv") and examples != STANDIN):

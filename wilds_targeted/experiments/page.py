@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import platform
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +11,12 @@ from typing import TYPE_CHECKING
 import jinja2
 from markupsafe import Markup
 
-from wilds_targeted import __version__
 from wilds_targeted.experiments.figure import color_of, scatter
 from wilds_targeted.experiments.processes import core_count
 from wilds_targeted.experiments.results import Row, per_cent
 from wilds_targeted.registry import get_registry
 from wilds_targeted.runner.progress import duration
+from wilds_targeted.runner.versions import installed_versions
 
 if TYPE_CHECKING:
     from wilds_targeted.experiments.demo import Outcome
@@ -108,9 +106,8 @@ def describe_plot(rows: Sequence[Row], metric_title: str) -> str:
 
 
 def versions() -> list[tuple[str, str]]:
-    """What the results depend on."""
-    packages = [(name, importlib.metadata.version(name)) for name in ("torch", "wilds")]
-    return [("wilds-targeted", __version__), *packages, ("Python", platform.python_version())]
+    """What the results depend on most."""
+    return [(name, installed_versions()[name]) for name in ("wilds-targeted", "torch", "wilds", "Python")]
 
 
 def _timing(outcome: Outcome) -> str:

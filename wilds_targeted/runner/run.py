@@ -27,6 +27,7 @@ from wilds_targeted.runner.loop import Loop
 from wilds_targeted.runner.outputs import model_path
 from wilds_targeted.runner.state import RunState, check_settings, forget_state, load_state, seed_everything
 from wilds_targeted.runner.supported import LOGGED_METRICS, LOSSES
+from wilds_targeted.runner.versions import note_versions
 from wilds_targeted.specs import AlgorithmInputs
 
 
@@ -84,6 +85,8 @@ def _open_logs(config: Namespace, folder: Path, data: Data, saved: RunState | No
         lengths = {path.name: path.stat().st_size for path in folder.iterdir() if path.suffix in (".txt", ".csv")}
     elif saved is None:
         forget_state(folder)
+    if not config.eval_only:
+        note_versions(folder, is_new=saved is None)
     logs = Logs(folder, list(data.splits), lengths)
     if saved is None:
         # Whether it was asked to resume is nothing about the run: its log is the same either way.
