@@ -88,6 +88,14 @@ def test_a_trained_model_is_evaluated_and_started_from(
     again = run(examples / "run_expt.py", *logged, "--eval_only")  # needs no word about weights
     assert again.status == 0, again.output
     assert (tmp_path / "logs" / "camelyon17_split:test_seed:1_epoch:best_pred.csv").read_bytes() == before
+    for command, how in (((examples / "run_expt.py",), "script"), (("wilds-targeted", "run"), "command")):
+        builtin = () if how == "script" else ("--runner", "builtin")
+        wrong = run(*command, *builtin, *logged, "--eval_only", "--model_kwargs", "quick_gelu=true", how=how)
+        assert wrong.status != 0
+        assert (
+            "trained with other settings than this model has. Give --model_kwargs quick_gelu=false" in wrong.last_line
+        )
+        assert "Traceback" not in wrong.output
     start = str(tmp_path / "logs" / "camelyon17_seed:1_epoch:last_model.pth")
     onward = [*common, "--log_dir", "onward", "--pretrained_model_path", start, "--lr", "0", "--n_epochs", "1"]
     finished = run("wilds-targeted", "run", "--runner", "builtin", *onward, how="command")

@@ -20,3 +20,9 @@ CLIP = Normalization((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.2613025
 
 INCEPTION = Normalization((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 """From -1 to 1; SigLIP's models and some of open_clip's."""
+
+UNIT = Normalization((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
+"""From 0 to 1, as images are; MobileCLIP's models use it."""
+
+NAMED = {"clip": CLIP, "imagenet": IMAGENET, "inception": INCEPTION, "unit": UNIT}
+"""Those that a command line can ask for."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from torch import nn
 from wilds_targeted.errors import ConfigError, DataError, UnknownNameError
 from wilds_targeted.models.clip import build_clip, parameter_groups, published_normalization
 from wilds_targeted.models.clip_towers import Tower, find_tower, tower_names
-from wilds_targeted.normalization import CLIP, INCEPTION
+from wilds_targeted.normalization import CLIP, INCEPTION, NAMED, Normalization
 
 
 @pytest.fixture
@@ -109,7 +111,7 @@ def test_frozen_blocks_keep_their_weights(tiny: Tower) -> None:
     model(images()).square().sum().backward()
     optimizer.step()
     changed = {name for name, value in model.state_dict().items() if not torch.equal(value, before[name])}
-    kept = set(before) - changed
+    kept = set(before) - changed - {"_extra_state"}
     lower = ("conv1", "class_embedding", "positional_embedding", "ln_pre", "transformer.resblocks.0")
     assert kept == {name for name in before if name.removeprefix("tower.").startswith(lower)}
 
@@ -130,6 +132,36 @@ def test_weight_decay_spares_biases_and_norms(tiny: Tower) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("trained", "words"),
+    [
+        ({"quick_gelu": True}, "quick_gelu=true normalization=clip"),
+        ({"normalization": INCEPTION}, "quick_gelu=false normalization=inception"),
+        ({"normalization": Normalization((0.1,) * 3, (0.2,) * 3)}, r"normalization=\(another\)"),
+    ],
+)
+@pytest.mark.parametrize("d_out", [None, 3])
+def test_weights_of_other_settings_are_refused(
+    trained: dict[str, Any], words: str, d_out: int | None, tiny: Tower
+) -> None:
+    """They would fit, and the model would be worse without a word."""
+    model: Any = build_clip(tiny, d_out, **trained)
+    same: Any = build_clip(tiny, d_out, **trained)
+    other = build_clip(tiny, d_out)
+    same.load_state_dict(model.state_dict())
+    assert torch.equal(same.tower.conv1.weight, model.tower.conv1.weight)
+    for strict in (True, False):
+        with pytest.raises(ConfigError, match=f"other settings than this model has. Give --model_kwargs .*{words}"):
+            other.load_state_dict(model.state_dict(), strict=strict)
+    weights = {name: value for name, value in model.state_dict().items() if "extra_state" not in name}
+    other.load_state_dict(weights, strict=False)
+
+
+def test_every_published_normalization_can_be_asked_for() -> None:
+    for name, tag in open_clip.list_pretrained():
+        assert published_normalization(find_tower(name, name), tag) in NAMED.values()
+
+
 def test_checkpointing_gives_the_same_gradients(tiny: Tower) -> None:
     torch.manual_seed(0)
     model = build_clip(tiny, 3, freeze=1).train()
@@ -147,6 +179,7 @@ def test_checkpointing_gives_the_same_gradients(tiny: Tower) -> None:
 @pytest.mark.parametrize(
     ("keywords", "line"),
     [
+        ({"quick_gelu": "no"}, "quick_gelu=no: it is true or false"),
         ({"features": "poled"}, r"features=poled: it is one of pooled, projected, reference \(did you mean 'pooled'"),
         ({"freeze": 3}, "freeze=3: clip:tiny has 2 blocks, so 0 to 2 can be kept"),
         ({"freeze": True}, "freeze=True: clip:tiny has 2 blocks"),
@@ -192,10 +225,28 @@ def test_towers_are_found_by_name_or_file(tmp_path: Path) -> None:
         find_tower("ViT-B-33", "clip:ViT-B-33")
     with pytest.raises(ConfigError, match=r"there is no file .*none\.json"):
         find_tower(str(tmp_path / "none.json"), "mine")
-    for text in ("{", "[]", '{"embed_dim": 3}', '{"embed_dim": "x", "vision_cfg": {}}'):
+    sizes = (json.dumps({"embed_dim": 3, "vision_cfg": {"image_size": size}}) for size in (None, [32], "large"))
+    for text in ("{", "[]", '{"embed_dim": 3}', '{"embed_dim": "x", "vision_cfg": {}}', *sizes):
         (tmp_path / "wrong.json").write_text(text)
         with pytest.raises(ConfigError, match=r"wrong\.json does not describe a model in open_clip's form"):
             find_tower(str(tmp_path / "wrong.json"), "mine")
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"head_width": 0}, "ZeroDivisionError: integer division"),
+        ({"width": 65}, "embed_dim must be divisible by num_heads"),
+        ({"patch_size": "8"}, "ValueError"),
+        ({"pos_embed_type": "learned"}, "ValueError"),
+        ({"layers": [1, 1]}, "IndexError"),
+        ({"colour": "red"}, "unexpected keyword argument 'colour'"),
+    ],
+)
+def test_descriptions_that_open_clip_can_not_build(changed: dict[str, Any], reason: str, tiny: Tower) -> None:
+    described = dataclasses.replace(tiny, vision={**tiny.vision, **changed})
+    with pytest.raises(ConfigError, match=rf"can't build the image tower of clip:tiny \(.*{reason}"):
+        build_clip(described, 2)
 
 
 def test_the_normalization_is_that_of_the_weights() -> None:

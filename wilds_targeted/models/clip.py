@@ -9,13 +9,13 @@ from typing import Any
 import open_clip
 import torch
 from open_clip.modified_resnet import ModifiedResNet
-from open_clip.transformer import VisionTransformer
+from open_clip.transformer import QuickGELU, VisionTransformer
 from torch import nn
 
 from wilds_targeted.errors import ConfigError, DataError, closest, one_line
 from wilds_targeted.models.clip_towers import Tower
 from wilds_targeted.models.clip_weights import TowerWeights, load_tower, read_tower
-from wilds_targeted.normalization import CLIP, Normalization
+from wilds_targeted.normalization import CLIP, NAMED, Normalization
 
 FEATURES = ("pooled", "projected", "reference")
 
@@ -27,14 +27,18 @@ class ClipClassifier(nn.Module):
         tower: Maps images to features.
         d_features: How many.
         d_out: How many outputs; None for a featurizer.
+        normalization: What its images are normalized with, by those who feed it.
 
     Attributes:
         d_out: How many numbers a call gives for an image: outputs, or features.
     """
 
-    def __init__(self, tower: nn.Module, d_features: int, d_out: int | None) -> None:
+    def __init__(
+        self, tower: nn.Module, d_features: int, d_out: int | None, normalization: Normalization = CLIP
+    ) -> None:
         super().__init__()
         self.tower = tower
+        self.normalization = normalization
         self.head: nn.Module = nn.Identity() if d_out is None else nn.Linear(d_features, d_out)
         self.d_out = d_features if d_out is None else d_out
 
@@ -51,6 +55,33 @@ class ClipClassifier(nn.Module):
         if not any(getattr(module, "grad_checkpointing", False) for module in tower.modules()):
             raise ConfigError("--gradient_checkpointing: this image tower does not offer it. Leave the flag out.")
 
+    # Weights fit a tower with another activation and images with another normalization as well as their own, and the
+    # model is worse without a word. So a model's file keeps both beside its weights, and is refused where they differ.
+
+    def get_extra_state(self) -> torch.Tensor:
+        """Activation, mean and standard deviation, for `state_dict`."""
+        has_quick_gelu = any(isinstance(module, QuickGELU) for module in self.tower.modules())
+        return torch.tensor([float(has_quick_gelu), *self.normalization.mean, *self.normalization.std])
+
+    def set_extra_state(self, state: torch.Tensor) -> None:
+        """Refuse weights that were trained with another activation or normalization."""
+        own = self.get_extra_state()
+        state = state.to(own.device, own.dtype)
+        if torch.equal(state, own):
+            return
+        activation, *values = state.tolist()
+        trained = [f"quick_gelu={str(bool(activation)).lower()}", f"normalization={_name_normalization(values)}"]
+        raise ConfigError(
+            f"these weights were trained with other settings than this model has. Give --model_kwargs "
+            f"{' '.join(trained)} with the others that they were trained with."
+        )
+
+
+def _name_normalization(values: Sequence[float]) -> str:
+    """The name under which `--model_kwargs` knows this mean and standard deviation."""
+    known = {name: torch.tensor([*each.mean, *each.std]).tolist() for name, each in NAMED.items()}
+    return next((name for name, each in known.items() if each == values), "(another)")
+
 
 def build_clip(
     tower: Tower,
@@ -62,6 +93,7 @@ def build_clip(
     quick_gelu: bool | None = None,
     freeze: int = 0,
     image_size: Sequence[int] | None = None,
+    normalization: Normalization = CLIP,
 ) -> ClipClassifier:
     """An image tower with a linear head of so many outputs; None makes it a featurizer.
 
@@ -76,11 +108,14 @@ def build_clip(
         quick_gelu: Which activation; by default the one that the weights state or, if they don't, the tower's own.
         freeze: The embeddings and so many of the lowest blocks keep their weights.
         image_size: Height and width of the images; the tower's own by default. Position embeddings are interpolated.
+        normalization: What the images are normalized with; a saved model is refused where it is another.
     """
     if features not in FEATURES:
         raise ConfigError(
             f"--model_kwargs features={features}: it is one of {', '.join(FEATURES)}{closest(str(features), FEATURES)}."
         )
+    if quick_gelu not in (None, True, False):
+        raise ConfigError(f"--model_kwargs quick_gelu={quick_gelu}: it is true or false.")
     found = _find_weights(tower, pretrained, weights)
     stated = None if found is None else found.quick_gelu
     activation = next(each for each in (quick_gelu, stated, tower.quick_gelu) if each is not None)
@@ -99,7 +134,7 @@ def build_clip(
     _freeze(model, freeze, tower)
     if found is not None:
         print(f"Initialized {tower.title} with the weights of {found.path} ({'quick GELU' if activation else 'GELU'})")
-    return ClipClassifier(model, d_features, d_out)
+    return ClipClassifier(model, d_features, d_out, normalization)
 
 
 def _find_weights(tower: Tower, pretrained: str | bool | None, weights: str | None) -> TowerWeights | None:
@@ -109,7 +144,7 @@ def _find_weights(tower: Tower, pretrained: str | bool | None, weights: str | No
             raise ConfigError(
                 f"--model_kwargs: weights={weights} and pretrained={pretrained} were both given; give one."
             )
-        return read_tower(weights)
+        return read_tower(str(weights))  # WILDS makes a number of a name that looks like one
     if pretrained is None or pretrained is False:
         return None
     tags = open_clip.list_pretrained_tags_by_model(tower.architecture)
@@ -141,7 +176,7 @@ def _build_tower(tower: Tower, size: tuple[int, int], *, quick_gelu: bool) -> nn
     """The tower with random weights, made for images of that size."""
     vision = {**tower.vision, "timm_model_pretrained": False, "output_tokens": False}
     patch = vision.get("patch_size")
-    if patch is not None and min(size) < patch:
+    if isinstance(patch, int) and min(size) < patch:
         raise ConfigError(f"--target_resolution {size[0]} {size[1]}: {tower.title} has patches of {patch} pixels.")
     if isinstance(vision.get("layers"), list):
         if size[0] != size[1]:
@@ -155,8 +190,10 @@ def _build_tower(tower: Tower, size: tuple[int, int], *, quick_gelu: bool) -> nn
 
     try:
         model: nn.Module = _build_vision_tower(tower.embed_dim, vision, quick_gelu)
-    except (TypeError, KeyError, RuntimeError, AssertionError) as error:
-        raise ConfigError(f"open_clip can't build the image tower of {tower.title}: {one_line(error)}") from error
+    except Exception as error:  # what a description of one's own makes open_clip raise is not for us to list
+        raise ConfigError(
+            f"open_clip can't build the image tower of {tower.title} ({type(error).__name__}: {one_line(error)})."
+        ) from error
     return model
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 from wilds_targeted.errors import ConfigError, UnknownNameError, closest, one_line
 
+_OWN = Path(__file__).with_name("towers") / "miniature.json"
+
 
 @dataclass(frozen=True)
 class Tower:
@@ -35,7 +37,8 @@ class Tower:
     def image_size(self) -> tuple[int, int]:
         """Height and width of the images that it was made for."""
         size = self.vision.get("image_size", 224)
-        return (size, size) if isinstance(size, int) else (size[0], size[1])
+        height, width = (size, size) if isinstance(size, int) else size
+        return int(height), int(width)
 
 
 def tower_names() -> list[str]:
@@ -44,13 +47,13 @@ def tower_names() -> list[str]:
 
 
 def find_tower(name: str, title: str) -> Tower:
-    """A tower by open_clip's name, or by the path of a configuration file of open_clip's form.
+    """A tower by open_clip's name, or by the path of a configuration file of open_clip's form; or our own, for miniatures.
 
     Args:
-        name: Such as ``ViT-B-32`` or ``my/tower.json``.
+        name: Such as ``ViT-B-32`` or ``my/tower.json``; ``miniature`` is the small one.
         title: What the user calls it.
     """
-    path = Path(name) if name.endswith(".json") else _configs().get(name)
+    path = Path(name) if name.endswith(".json") else {**_configs(), _OWN.stem: _OWN}.get(name)
     if path is None:
         raise UnknownNameError(
             f"there is no model {title!r}: open_clip has no {name!r}{closest(name, tower_names())}. `python -c 'import "
@@ -59,13 +62,14 @@ def find_tower(name: str, title: str) -> Tower:
         )
     try:
         described = json.loads(path.read_text(encoding="utf-8"))
-        return Tower(
+        tower = Tower(
             title=title,
             architecture=path.stem,
             embed_dim=int(described["embed_dim"]),
             vision=dict(described["vision_cfg"]),
             quick_gelu=bool(described.get("quick_gelu", False)),
         )
+        tower.image_size  # noqa: B018  (it may be no size)
     except FileNotFoundError:
         raise ConfigError(f"model {title!r}: there is no file {path}.") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -73,6 +77,7 @@ def find_tower(name: str, title: str) -> Tower:
             f"model {title!r}: {path} does not describe a model in open_clip's form, with embed_dim and vision_cfg "
             f"({type(error).__name__}: {one_line(error)})."
         ) from error
+    return tower
 
 
 @functools.cache

@@ -19,7 +19,7 @@ _PAPER = "section 5, CLIP ViT-L/14, and appendix on hyperparameters"
 _KEYWORDS = (
     "--model_kwargs: weights=PATH (open_clip's, OpenAI's or Hugging Face's) or pretrained=TAG (open_clip downloads) or "
     "pretrained=False (random); features=pooled|projected|reference; freeze=BLOCKS; quick_gelu=true|false; "
-    "normalization=clip|imagenet|inception."
+    "normalization=clip|imagenet|inception|unit."
 )
 
 
@@ -87,11 +87,11 @@ def _tower(title: str) -> Tower:
     return find_tower("ViT-L-14-quickgelu" if title == PAPERS_MODEL else title.partition(":")[2], title)
 
 
-def _build(title: str, d_out: int | None, *, normalization: str | None = None, **keywords: Any) -> nn.Module:
+def _build(title: str, d_out: int | None, **model_kwargs: Any) -> nn.Module:
     """The model; torch and open_clip are imported only when one is built."""
     from wilds_targeted.models.clip import build_clip
 
-    return build_clip(_tower(title), d_out, **keywords)
+    return build_clip(_tower(title), d_out, **{**model_kwargs, "normalization": _normalization(title, model_kwargs)})
 
 
 def _build_unnamed(d_out: int | None, **keywords: Any) -> nn.Module:
@@ -109,16 +109,15 @@ def _parameter_groups(model: nn.Module, config: Any) -> list[dict[str, Any]]:
 def _normalization(title: str, model_kwargs: Mapping[str, Any]) -> Normalization:
     """The one that is asked for, or ImageNet's as in the authors' code, or that of the weights, or CLIP's."""
     from wilds_targeted.errors import ConfigError, closest
-    from wilds_targeted.normalization import CLIP, IMAGENET, INCEPTION
+    from wilds_targeted.normalization import IMAGENET, NAMED
 
-    known = {"clip": CLIP, "imagenet": IMAGENET, "inception": INCEPTION}
     asked = model_kwargs.get("normalization")
     if asked is not None:
-        if asked not in known:
+        if asked not in NAMED:
             raise ConfigError(
-                f"--model_kwargs normalization={asked}: it is one of {', '.join(known)}{closest(str(asked), known)}."
+                f"--model_kwargs normalization={asked}: it is one of {', '.join(NAMED)}{closest(str(asked), NAMED)}."
             )
-        return known[asked]
+        return NAMED[asked]
     if model_kwargs.get("features") == "reference":
         return IMAGENET
     from wilds_targeted.models.clip import published_normalization
