@@ -30,6 +30,14 @@ class Published:
     mean: float
     error: float
 
+    def __str__(self) -> str:
+        """As printed.
+
+        >>> str(Published("tab:clip", "Unaugmented", "id_val", "acc_avg", 99.5, 0))
+        '99.5 (0.0)'
+        """
+        return f"{self.mean:.1f} ({self.error:.1f})"
+
 
 @dataclass(frozen=True)
 class Miniature:
@@ -98,6 +106,10 @@ class Recipe:
         """How many runs it takes; a draw that comes twice is trained once."""
         distinct = {json.dumps(draw, sort_keys=True) for draw in self.search.draws(self.n_draws, seed=0)}
         return len(distinct) * len(self.tuning_seeds) + len(self.final_seeds)
+
+    def find_published(self, split: str) -> Published | None:
+        """What the paper reports of that split in the metric of this recipe, in its first table; None if nothing."""
+        return next((cell for cell in self.published if (cell.split, cell.metric) == (split, self.metric)), None)
 
     def on_miniature(self) -> Recipe:
         """The recipe for the generated data set, with which neither the authors' values nor their results go."""
