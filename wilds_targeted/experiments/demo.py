@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wilds_targeted import __version__
-from wilds_targeted.errors import ConfigError, DataError
 from wilds_targeted.experiments import warm
+from wilds_targeted.experiments.claim import claim
+from wilds_targeted.experiments.generated import write_data
 from wilds_targeted.experiments.plan import DATA_FOLDER, DEFAULT_DATASET, Plan, Run, load_plan
-from wilds_targeted.experiments.processes import Job, core_count, run_jobs
-from wilds_targeted.experiments.progress import Progress
+from wilds_targeted.experiments.processes import (
+    Command,
+    Job,
+    core_count,
+    own_command,
+    own_job,
+    run_jobs,
+    share_of_cores,
+)
+from wilds_targeted.experiments.progress import Progress, epochs_evaluated, tell
 from wilds_targeted.experiments.results import NO_VALUE, Row, Score, read_scores
 from wilds_targeted.files import written_whole
-from wilds_targeted.runner.progress import duration
 
 if TYPE_CHECKING:
     from wilds_targeted.experiments.samples import Samples
 
-SETTINGS_FILE = "settings.json"
 PAGE_FILE = "index.html"
 OUTPUT_FILE = "output.txt"
 FINISHED_FILE = "finished.json"
-
-Command = Callable[[Sequence[str]], list[str]]
-
-
-def own_command(words: Sequence[str]) -> list[str]:
-    """``wilds-targeted WORDS`` in this very environment; -P keeps the working folder out of the modules' way."""
-    return [sys.executable, "-P", "-m", "wilds_targeted", *words]
 
 
 @dataclass(frozen=True)
@@ -87,11 +85,11 @@ def run_demo(
     folder = Path(folder)
     plan = plan or load_plan(dataset, world=world, seeds=seeds, quick=quick)
     runs = plan.runs
-    claim(folder, plan)
+    claim(folder, {"version": __version__, **plan.settings}, "the demo")
     at_a_time = min(jobs or core_count(), len(runs))
     if warm.is_available():
         warm.warm_up()
-    write_data(folder, plan, command)
+    write_data(folder, plan.dataset, plan.miniature_words, command)
 
     # Imported now, and drawn before the long part: what is wrong with them is told at once.
     from wilds_targeted.experiments.page import render_page
@@ -121,50 +119,6 @@ def _look_at_data_here(folder: Path, plan: Plan) -> tuple[Samples, dict[str, tup
     return draw_samples(dataset, plan.methods), count_images(dataset)
 
 
-def claim(folder: Path, plan: Plan) -> None:
-    """Take the folder for this plan; refuse one that holds another plan's results, or anything else."""
-    mine = json.loads(json.dumps({"version": __version__, **plan.settings}))
-    path = folder / SETTINGS_FILE
-    if path.exists():
-        theirs = _read_settings(path)
-        other = [key for key in mine if theirs.get(key) != mine[key]]
-        if other:
-            key = other[0]
-            raise ConfigError(
-                f"{folder} was begun with other settings ({key} {_brief(theirs.get(key))} there, {_brief(mine[key])} "
-                f"now): choose another folder with --out, or begin anew with `rm -r {shlex.quote(str(folder))}`."
-            )
-        return
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(f"{folder} is there and was not made by the demo: choose another folder with --out.")
-    with written_whole(path) as arriving:
-        arriving.write_text(json.dumps(mine, indent=2) + "\n", encoding="utf-8")
-
-
-def _read_settings(path: Path) -> dict[str, Any]:
-    try:
-        settings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DataError(f"{path} is not the demo's own: choose another folder with --out.") from error
-    return settings
-
-
-def _brief(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list | dict) else str(value)
-
-
-def write_data(folder: Path, plan: Plan, command: Command) -> None:
-    """Write the miniature, unless it is there: the generator writes it whole or not at all."""
-    if _is_there(folder, plan):
-        return
-    _tell("Generating the miniature …")
-    started = time.monotonic()
-    output = None if sys.stderr.isatty() else folder / "miniature.txt"  # a terminal shows the generator's own bar
-    job = Job("the generator", tuple(command(plan.miniature_words)), output)
-    run_jobs([job], at_a_time=1, cwd=folder, environment={}, finished=lambda job, seconds: None)
-    _tell(f"Generated in {duration(time.monotonic() - started)}.")
-
-
 def train(folder: Path, plan: Plan, at_a_time: int, command: Command) -> int:
     """Do the runs that are not finished; returns how many were."""
     runs = [run for run in plan.runs if not (folder / run.log_dir / FINISHED_FILE).exists()]
@@ -172,9 +126,8 @@ def train(folder: Path, plan: Plan, at_a_time: int, command: Command) -> int:
     if not runs:
         return earlier
     at_a_time = min(at_a_time, len(runs))
-    threads = str(max(1, core_count() // at_a_time))
-    _tell(f"Training {len(runs)} {'run' if len(runs) == 1 else 'runs'}, {at_a_time} at a time.")
-    jobs = {_job(folder, run, command): run for run in runs}
+    tell(f"Training {len(runs)} {'run' if len(runs) == 1 else 'runs'}, {at_a_time} at a time.")
+    jobs = {own_job(f"run {run.name}", run.words, folder / run.log_dir / OUTPUT_FILE, command): run for run in runs}
     with Progress(len(runs), plan.epochs) as progress:
 
         def count() -> None:
@@ -192,26 +145,16 @@ def train(folder: Path, plan: Plan, at_a_time: int, command: Command) -> int:
             list(jobs),
             at_a_time=at_a_time,
             cwd=folder,
-            environment={"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads},
+            environment=share_of_cores(at_a_time),
             finished=finished,
             waiting=count,
         )
     return earlier
 
 
-def _job(folder: Path, run: Run, command: Command) -> Job:
-    output = folder / run.log_dir / OUTPUT_FILE
-    if command is own_command and warm.is_available():
-        return Job(f"run {run.name}", run.words, output, is_own=True)
-    return Job(f"run {run.name}", tuple(command(run.words)), output)
-
-
 def _epochs_done(log_dir: Path, epochs: int) -> int:
-    """How many of its epochs a run has evaluated: the lines below the header; all, where it is finished."""
-    if (log_dir / FINISHED_FILE).exists():
-        return epochs
-    path = log_dir / "val_eval.csv"
-    return min(epochs, max(0, path.read_bytes().count(b"\n") - 1)) if path.exists() else 0
+    """How many of its epochs a run has done; all, where it is finished."""
+    return epochs if (log_dir / FINISHED_FILE).exists() else epochs_evaluated(log_dir, epochs)
 
 
 def collect(folder: Path, plan: Plan) -> tuple[Row, ...]:
@@ -230,12 +173,3 @@ def collect(folder: Path, plan: Plan) -> tuple[Row, ...]:
 def scores_of(folder: Path, plan: Plan, run: Run) -> Score:
     """The scores of a finished run."""
     return read_scores(folder / run.log_dir, run.seed, plan.benchmark.metric, plan.benchmark.in_domain)
-
-
-def _is_there(folder: Path, plan: Plan) -> bool:
-    """Whether the miniature is: WILDS takes this file for a sign of it, too."""
-    return any((folder / DATA_FOLDER).glob(f"{plan.dataset}_v*/RELEASE_v*.txt"))
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

@@ -5,26 +5,30 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import queue
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from wilds_targeted.errors import WildsTargetedError
+from wilds_targeted.experiments import warm
 from wilds_targeted.experiments.warm import WarmProcess
 
 POLL_SECONDS = 0.2
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
-
 Process = subprocess.Popen[bytes] | WarmProcess
+Command = Callable[[Sequence[str]], list[str]]
+"""From what follows ``wilds-targeted`` to the command that does it."""
 
 
 class JobError(WildsTargetedError):
@@ -48,11 +52,71 @@ class Job:
     is_own: bool = False
 
 
+def own_command(words: Sequence[str]) -> list[str]:
+    """``wilds-targeted WORDS`` in this very environment; -P keeps the working folder out of the modules' way."""
+    return [sys.executable, "-P", "-m", "wilds_targeted", *words]
+
+
+def own_job(name: str, words: Sequence[str], output: Path, command: Command = own_command) -> Job:
+    """``wilds-targeted WORDS`` as a job, in a process that has torch imported where there can be one."""
+    if command is own_command and warm.is_available():
+        return Job(name, tuple(words), output, is_own=True)
+    return Job(name, tuple(command(words)), output)
+
+
 def core_count() -> int:
     """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+class Pool:
+    """Runs jobs, each in one of its slots; leaving its block ends the commands that run, and drops those that wait.
+
+    Args:
+        slots: For each job that may run at a time the variables to add to this process's own.
+        cwd: The folder to run them in.
+    """
+
+    def __init__(self, slots: Sequence[Mapping[str, str]], cwd: Path) -> None:
+        self._cwd = cwd
+        self._slots: queue.SimpleQueue[Mapping[str, str]] = queue.SimpleQueue()
+        for slot in slots:
+            self._slots.put(slot)
+        # Each command has a thread, and stays its child: Linux tells it of the death of that thread.
+        self._threads = ThreadPoolExecutor(len(slots))
+        self._starting = threading.Lock()
+        self._ending = threading.Event()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.set()
+        self._threads.shutdown(cancel_futures=True)
+
+    def submit(self, job: Job) -> Future[float]:
+        """Run it when those before it are running or have ended; gives the seconds it took, or raises a `JobError`."""
+        return self._threads.submit(self._run, job)
+
+    def _run(self, job: Job) -> float:
+        slot = self._slots.get()
+        try:
+            with self._starting:  # multiprocessing keeps its books without locks
+                if self._ending.is_set():
+                    raise CancelledError
+                process = _start(job, self._cwd, slot)
+            started = time.monotonic()
+            while process.poll() is None:
+                if self._ending.wait(POLL_SECONDS):
+                    _stop(process)
+                    raise CancelledError
+            if process.returncode:
+                raise JobError(_what_happened(job, process.returncode))
+            return time.monotonic() - started
+        finally:
+            self._slots.put(slot)
 
 
 def run_jobs(
@@ -79,25 +143,19 @@ def run_jobs(
     Raises:
         JobError: One failed; the message has the end of its output.
     """
-    waiting_jobs = list(jobs)
-    running: dict[Job, tuple[Process, float]] = {}
-    with _signals_raise():
-        try:
-            while waiting_jobs or running:
-                while waiting_jobs and len(running) < at_a_time:
-                    job = waiting_jobs.pop(0)
-                    running[job] = (_start(job, cwd, environment), time.monotonic())
-                time.sleep(POLL_SECONDS)
-                waiting()
-                for job, (process, started) in list(running.items()):
-                    if process.poll() is None:
-                        continue
-                    if process.returncode:
-                        raise JobError(_what_happened(job, process.returncode))
-                    del running[job]
-                    finished(job, time.monotonic() - started)
-        finally:
-            _stop([process for process, _ in running.values()])
+    with signals_raise(), Pool([environment] * at_a_time, cwd) as pool:
+        futures = {pool.submit(job): job for job in jobs}
+        while futures:
+            done, _ = wait(futures, POLL_SECONDS, FIRST_COMPLETED)
+            waiting()
+            for future in done:
+                finished(futures.pop(future), future.result())
+
+
+def share_of_cores(at_a_time: int) -> dict[str, str]:
+    """The variables with which as many processes divide the cores among them."""
+    threads = str(max(1, core_count() // at_a_time))
+    return {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
 
 
 def _start(job: Job, cwd: Path, environment: Mapping[str, str]) -> Process:
@@ -129,16 +187,13 @@ def _die_with_parent() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def _stop(processes: Sequence[Process], patience: float = 5.0) -> None:
+def _stop(process: Process, patience: float = 5.0) -> None:
     for kind in (signal.SIGTERM, signal.SIGKILL):
-        for process in processes:
-            if process.poll() is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, kind)
-        deadline = time.monotonic() + patience
-        for process in processes:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(max(0.0, deadline - time.monotonic()))
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, kind)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(patience)
 
 
 def _what_happened(job: Job, status: int) -> str:
@@ -151,7 +206,7 @@ def _what_happened(job: Job, status: int) -> str:
 
 
 @contextlib.contextmanager
-def _signals_raise() -> Iterator[None]:
+def signals_raise() -> Iterator[None]:
     """SIGTERM and SIGHUP become SystemExit, so that the blocks that clean up run; only the main thread can ask so."""
     before = {}
     if threading.current_thread() is threading.main_thread():

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from tqdm import tqdm
 
 from wilds_targeted.runner.progress import duration
+
+
+def tell(line: str) -> None:
+    """Say it on standard error."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def epochs_evaluated(log_dir: Path, epochs: int) -> int:
+    """How many of its epochs a run has evaluated so far: the lines below the table's header."""
+    path = log_dir / "val_eval.csv"
+    return min(epochs, max(0, path.read_bytes().count(b"\n") - 1)) if path.exists() else 0
 
 
 class Progress:
@@ -24,6 +36,8 @@ class Progress:
         self._runs = runs
         self._epochs = epochs
         self._finished = 0
+        self._failed = 0
+        self.running = 0
         self._started = time.monotonic()
         self._bar: tqdm[Any] | None = None
         if sys.stderr.isatty():
@@ -44,24 +58,34 @@ class Progress:
     def epochs_done(self, number: int) -> None:
         """So many epochs of all runs are done."""
         if self._bar is not None:
+            self._bar.set_description_str(self._description, refresh=False)
             self._bar.update(max(0, number - self._bar.n))
             self._bar.refresh()  # the clock moves between epochs, too
 
     def run_finished(self, name: str, seconds: float) -> None:
-        """That run has ended."""
+        """That run has ended well."""
         self._finished += 1
+        self._tell(f"{name}: {duration(seconds)}")
+
+    def run_failed(self, name: str) -> None:
+        """That run has failed for good."""
+        self._failed += 1
+        self._tell(f"{name}: failed")
+
+    def _tell(self, what: str) -> None:
         if self._bar is not None:
             self._bar.set_description_str(self._description)
             return
+        ended = self._finished + self._failed
         passed = time.monotonic() - self._started
-        left = passed * (self._runs - self._finished) / self._finished
-        print(
-            f"[{self._finished}/{self._runs}] {name}: {duration(seconds)}; "
-            f"{duration(passed)} so far, about {duration(left)} left",
-            file=sys.stderr,
-            flush=True,
-        )
+        left = passed * (self._runs - ended) / ended
+        running = f"{self.running} running, " if self.running else ""
+        failed = f"{self._failed} failed, " if self._failed else ""
+        times = f"{duration(passed)} so far, about {duration(left)} left"
+        tell(f"[{ended}/{self._runs}] {what}; {running}{failed}{times}")
 
     @property
     def _description(self) -> str:
-        return f"training, {self._finished} of {self._runs} runs done"
+        failed = f", {self._failed} failed" if self._failed else ""
+        running = f", {self.running} running" if self.running else ""
+        return f"training, {self._finished} of {self._runs} runs done{running}{failed}"
