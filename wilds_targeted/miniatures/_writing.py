@@ -15,6 +15,9 @@ from wilds_targeted.errors import DataError, ParameterError
 MARK_FILE = "MINIATURE.txt"
 """In each of the optional parts: it carries our mark there."""
 
+MARK = "wilds-targeted miniature of"
+"""How the release file of any miniature begins."""
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -44,7 +47,7 @@ class Layout:
     @property
     def mark(self) -> str:
         """How the release file of a miniature begins."""
-        return f"wilds-targeted miniature of {self.title}"
+        return f"{MARK} {self.title}"
 
     def check_ranges(self, values: Mapping[str, int]) -> None:
         """Refuse a parameter that is out of its range.

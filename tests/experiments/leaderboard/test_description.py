@@ -1,0 +1,106 @@
+"""What ``SUBMISSION.md`` says: the form's answers, the method, why it is standard or not, and what is left open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from click.testing import CliRunner
+from made_runs import Copy, make_run
+
+from wilds_targeted.cli.submit import command
+from wilds_targeted.experiments.leaderboard.description import TO_FILL_IN
+from wilds_targeted.experiments.leaderboard.settings import of_interest, reasons_against_standard
+from wilds_targeted.experiments.leaderboard.submission import submit
+from wilds_targeted.experiments.runs import read_run
+from wilds_targeted.runner.outputs import save_model
+
+pytestmark = pytest.mark.usefixtures("no_checkout")
+
+
+class Shared(torch.nn.Module):
+    """A model in which one layer stands under two names, as in WILDS's algorithms with a featurizer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.featurizer = torch.nn.Linear(3, 4)
+        self.norm = torch.nn.BatchNorm1d(4)
+        self.model = torch.nn.Sequential(self.featurizer, torch.nn.Linear(4, 2))
+
+
+def test_with_everything_said_the_archives_place_stays_open(
+    copy: Copy, camelyon_miniature: Path, tmp_path: Path
+) -> None:
+    runs = copy()
+    for seed in range(10):
+        (runs / f"seed{seed}" / "versions.json").write_text('[{"torch": "2.7.0"}]' if seed else '[{"torch": "2.6.0"}]')
+    save_model(runs / "seed0" / "camelyon17_seed:0_epoch:best_model.pth", Shared(), 1, 0.8)
+    told = {
+        "--name": "Stains | jittered",
+        "--authors": "A. Person\nB. Person",
+        "--affiliation": "Somewhere",
+        "--paper": "https://example.org/paper",
+        "--code": "https://example.org/code",
+        "--selection": "ten draws, by acc_avg on val",
+        "--non-standard": "trained on a Tuesday",
+    }
+    words = [word for pair in told.items() for word in pair]
+    place = ["--out", str(tmp_path / "bundle"), "--root_dir", str(camelyon_miniature)]
+    result = CliRunner().invoke(command, [str(runs), *place, *words, "--unofficial"])
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "bundle" / "SUBMISSION.md").read_text()
+    lines = text.splitlines()
+    assert "SUBMISSION.md has 1 place to fill in.\n" in result.stdout
+    (open_line,) = [line for line in lines if TO_FILL_IN in line and not line.startswith("To submit")]
+    assert open_line.startswith("| Archive | ")
+    assert r"| Method | Stains \| jittered |" in lines
+    assert "| Authors | A. Person B. Person |" in lines
+    assert "| Official | no, a re-implementation |" in lines
+    assert "| Category | non-standard |" in lines
+    assert "- the augmentation `stain_color_jitter` is made for camelyon17" in lines
+    assert "- trained on a Tuesday" in lines
+    assert "- It randomizes the stain's colour (spurious)." in lines
+    # 3 * 4 + 4 of the featurizer, 4 + 4 of the norm, 4 * 2 + 2 of the last layer
+    assert "Parameters of the trained model: 34." in lines
+    assert "| `--weight_decay` | `0.01` |" in lines
+    assert "| 4 | 1 | 62.50 | 60.00 | 80.00 |" in lines  # 9 of 24, 8 of 20 and 4 of 20 are wrong
+    assert "- trained with (seeds 0) torch 2.6.0" in lines
+    assert "- trained with (seeds 1, 2, 3, 4, 5, 6, 7, 8, 9) torch 2.7.0" in lines
+
+
+def test_reasons_come_from_the_registry(camelyon: Any, tmp_path: Path) -> None:
+    def reasons(*flags: str) -> list[str]:
+        folder = tmp_path / "-".join(("run", *flags))
+        return reasons_against_standard(read_run(make_run(folder, camelyon, 0, *flags)))
+
+    assert reasons() == []
+    assert reasons("--transform", "randaugment") == []
+    assert reasons("--additional_train_transform", "mixup") == []
+    assert reasons("--transform", "stain_color_jitter") == [
+        "the augmentation `stain_color_jitter` is made for camelyon17"
+    ]
+
+
+def test_flags_of_other_algorithms_are_not_listed(camelyon: Any, tmp_path: Path) -> None:
+    listed = {}
+    for algorithm in ("ERM", "IRM", "CDAN"):
+        run = read_run(make_run(tmp_path / algorithm, camelyon, 0, "--algorithm", algorithm))
+        listed[algorithm] = {name for name in of_interest(run) if name.startswith(("irm", "cdan", "dann", "coral"))}
+    assert listed["ERM"] == set()
+    assert listed["IRM"] == {"irm_lambda", "irm_penalty_anneal_iters"}
+    assert listed["CDAN"] >= {"cdan_penalty_weight"}
+    assert not any(name.startswith(("irm", "dann", "coral")) for name in listed["CDAN"])
+
+
+def test_the_runs_list_gives_method_and_recipe(copy: Copy, camelyon_miniature: Path, tmp_path: Path) -> None:
+    runs = copy()
+    listed = ", ".join(f'"seed{seed}"' for seed in range(10))
+    (runs / "runs.json").write_text(
+        f'{{"recipe": "camelyon17/stain_color_jitter", "title": "Stain Color Jitter", "runs": [{listed}]}}'
+    )
+    submit([runs], tmp_path / "bundle", camelyon_miniature)
+    text = (tmp_path / "bundle" / "SUBMISSION.md").read_text()
+    assert text.startswith("# Stain Color Jitter on camelyon17\n")
+    assert "the recipe `camelyon17/stain_color_jitter`" in text
