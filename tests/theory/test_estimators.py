@@ -14,6 +14,7 @@ from wilds_targeted.theory.estimators import (
     estimate,
     excess_ood_risk,
     expected_excess_risk,
+    expected_id_risk,
     id_risk,
     ood_risk,
     oracle,
@@ -164,6 +165,20 @@ def test_the_expectation_from_eigenvalues_is_that_of_sampled_domains(augmentatio
     assert abs(plain.mean() - expected.mean) < 4.5 * np.hypot(error, expected.standard_error)
     assert expected.standard_error < 0.9 * error, "it spreads less"
     assert error < 0.05 * plain.mean()
+
+
+@pytest.mark.parametrize("count", [1, 4, 6])
+@pytest.mark.parametrize("augmentation", Augmentation)
+def test_the_expectation_in_domain_is_that_of_sampled_domains(augmentation: Augmentation, count: int) -> None:
+    rng = np.random.default_rng(count)
+    plain = []
+    for _ in range(2000):
+        domains = SMALL.draw_domains(count, rng)
+        plain.append(id_risk(SMALL, estimate(SMALL, domains, augmentation), domains))
+    error = np.std(plain) / np.sqrt(len(plain))
+    expected = expected_id_risk(SMALL, count, augmentation, rng, draws=2000)
+    assert abs(np.mean(plain) - expected.mean) < 4.5 * np.hypot(error, expected.standard_error)
+    assert error < 0.05 * (np.mean(plain) - SMALL.sigma_epsilon**2)
 
 
 def test_the_standard_error_is_the_spread_of_means() -> None:

@@ -44,10 +44,15 @@ _PLAN: tuple[tuple[str, type, str], ...] = (
 
 def _numbers(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...] | None:
     """Whole numbers with commas between."""
+    if value is None:
+        return None
     try:
-        return None if value is None else tuple(int(word) for word in value.split(","))
+        numbers = tuple(int(word) for word in value.split(","))
     except ValueError:
-        raise click.BadParameter(f"{value!r}: whole numbers with commas between, such as 5,50,500") from None
+        numbers = ()
+    if not numbers or min(numbers) < 1 or len(set(numbers)) < len(numbers):
+        raise click.BadParameter(f"{value!r}: different whole numbers above 0 with commas between, such as 5,50,500")
+    return numbers
 
 
 def _numeric_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -98,7 +103,7 @@ def command(out: Path, quick: bool, advise: bool, jobs: int | None, **numbers: A
     """
     given = {name: value for name, value in numbers.items() if value is not None}
     if advise:
-        _advise(given)
+        _advise({"quick": True, **given} if quick else given)
         return
     from wilds_targeted.theory.experiment import Plan, run, summarize
     from wilds_targeted.theory.report import table, write_report

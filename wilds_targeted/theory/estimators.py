@@ -11,13 +11,14 @@ In all formulas M = 1/D sum_d mu_d mu_d' over the training domains, M_robust is 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from wilds_targeted.errors import ParameterError
 from wilds_targeted.theory.setting import Augmentation, Domains, Floats, LinearSetting, check_count
-from wilds_targeted.theory.wishart import draw_noise
+from wilds_targeted.theory.wishart import draw_eigenvalues
 
 
 class Average(NamedTuple):
@@ -126,12 +127,63 @@ def expected_excess_risk(
         rng: Where domains come from.
         draws: How often all domains are drawn.
     """
+    sigma2, tau2 = setting.sigma2, setting.tau2
+
+    def shares(eigenvalues: Floats) -> Floats:
+        return np.asarray((sigma2 * (tau2 - eigenvalues) / (eigenvalues + sigma2)) ** 2 / (sigma2 + tau2))
+
+    exact = excess_ood_risk(setting, domain_invariant(setting))
+    return _expected(setting, count, augmentation, rng, draws, shares, exact)
+
+
+def expected_id_risk(
+    setting: LinearSetting,
+    count: int,
+    augmentation: Augmentation,
+    rng: np.random.Generator,
+    draws: int = 30,
+) -> Average:
+    """The expected risk in domain over random training domains.
+
+    In the terms of `expected_excess_risk` the risk in domain is sigma_epsilon^2 + sum_i w_i (u_i' beta)^2 with::
+
+        w_i = sigma^2 lambda_i / (lambda_i + sigma^2)
+
+    The domain-invariant model leaves sigma_epsilon^2 + beta' M beta, with the mean sigma_epsilon^2 + tau^2 |beta|^2.
+
+    Args:
+        setting: The law of the data.
+        count: The number D of training domains.
+        augmentation: What the model is trained with.
+        rng: Where domains come from.
+        draws: How often all domains are drawn.
+    """
+
+    def shares(eigenvalues: Floats) -> Floats:
+        return np.asarray(setting.sigma2 * eigenvalues / (eigenvalues + setting.sigma2))
+
+    exact = setting.tau2 * setting.norm_robust**2
+    above = _expected(setting, count, augmentation, rng, draws, shares, exact)
+    return above._replace(mean=setting.sigma_epsilon**2 + above.mean)
+
+
+def _expected(
+    setting: LinearSetting,
+    count: int,
+    augmentation: Augmentation,
+    rng: np.random.Generator,
+    draws: int,
+    shares: Callable[[Floats], Floats],
+    exact: float,
+) -> Average:
+    """|beta|^2 times the mean over eigenvalues and draws of their shares; the exact value for the invariant model."""
     check_count("count", count, 1)
     check_count("draws", draws, 2)
     if augmentation == Augmentation.DOMAIN_INVARIANT:
-        return Average(excess_ood_risk(setting, domain_invariant(setting)), 0.0)
+        return Average(exact, 0.0)
     size = setting.p_robust if augmentation == Augmentation.TARGETED else setting.p_domain
-    values = [_mean_excess(setting, setting.tau2 * _wishart_eigenvalues(count, size, rng)) for _ in range(draws)]
+    means = [shares(setting.tau2 * draw_eigenvalues(count, size, rng)).mean() for _ in range(draws)]
+    values = setting.norm_robust**2 * np.array(means)
     return Average(float(np.mean(values)), float(np.std(values, ddof=1) / math.sqrt(draws)))
 
 
@@ -147,27 +199,6 @@ def _shrunken(attributes: Floats, sigma2: float, beta: Floats) -> Floats:
         return np.asarray(attributes.T @ np.linalg.solve(gram, labels))
     gram = attributes.T @ attributes + count * sigma2 * np.eye(size)
     return np.linalg.solve(gram, attributes.T @ labels)
-
-
-def _wishart_eigenvalues(count: int, size: int, rng: np.random.Generator) -> Floats:
-    """The eigenvalues of 1/count sum_d z_d z_d' for standard Gaussian z_d of that size, zeros included.
-
-    With the z_d as rows of Z, Z'Z and ZZ' have the same eigenvalues but for zeros. The smaller one is drawn without
-    Z, however long that would be.
-    """
-    short, long = sorted((count, size))
-    rows = draw_noise(long, short, rng)
-    eigenvalues = np.zeros(size)
-    # No eigenvalue is negative; rounding may make one that is almost 0 so.
-    eigenvalues[:short] = np.maximum(np.linalg.eigvalsh(rows.T @ rows), 0) / count
-    return eigenvalues
-
-
-def _mean_excess(setting: LinearSetting, eigenvalues: Floats) -> float:
-    """|beta|^2 / m sum_i v_i."""
-    sigma2, tau2 = setting.sigma2, setting.tau2
-    shares = (sigma2 * (tau2 - eigenvalues) / (eigenvalues + sigma2)) ** 2 / (sigma2 + tau2)
-    return float(setting.norm_robust**2 * shares.mean())
 
 
 def _check_model(setting: LinearSetting, theta: Floats) -> None:
