@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from wilds_targeted.errors import ConfigError, DataError
+from wilds_targeted.errors import ConfigError, DataError, RunError
 from wilds_targeted.theory.experiment import Plan, Result, Unit, read_results, run, simulate, summarize
 from wilds_targeted.theory.setting import LinearSetting
 
@@ -26,6 +27,16 @@ TINY = Plan(
     ood_test=40,
     penalties=(1e-3, 1e-1),
 )
+
+
+def test_the_defaults_are_those_of_the_papers_figure() -> None:
+    plan = Plan()
+    assert (plan.sample_sizes, plan.seeds, plan.copies, plan.ood_domains) == ((100_000, 5_000), 10, 5, 1_000)
+    assert plan.setting == LinearSetting()
+    # The paper leaves these open.
+    assert plan.domain_counts == (5, 10, 25, 50, 100, 200, 400, 800, 1600)
+    assert plan.validation == plan.test == plan.ood_test == 10_000
+    assert len(plan.units) == 180
 
 
 def test_the_numbers_depend_on_the_unit_alone(tmp_path: Path) -> None:
@@ -59,6 +70,15 @@ def test_other_options_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="has results of other options"):
         run(other, tmp_path, jobs=1, progress=False)
     assert (tmp_path / "results.csv").read_bytes() == before
+
+
+def test_what_the_memory_cannot_hold_is_told_in_one_line(tmp_path: Path) -> None:
+    large = Plan(setting=LinearSetting(p_robust=10**12), sample_sizes=(50,), domain_counts=(3,))
+    with pytest.raises(RunError, match=r"the memory does not do: .*\. Try fewer --jobs, or smaller numbers") as caught:
+        run(large, tmp_path, jobs=1, progress=False)
+    assert "\n" not in str(caught.value)
+    # A plan without results is in nobody's way.
+    run(replace(TINY, seeds=1), tmp_path, jobs=1, progress=False)
 
 
 @pytest.mark.parametrize("text", ["nonsense\n1\n", "samples,domains\n5,x\n", "samples,domains,seed\n1,2,3\n"])

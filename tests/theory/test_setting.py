@@ -37,6 +37,10 @@ def test_the_defaults_are_those_of_the_papers_simulations() -> None:
     assert (setting.p_robust, setting.p_spurious, setting.p_noise) == (5, 500, 500)
     assert (setting.sigma2, setting.tau2, setting.gamma2) == (0.1, 1.0, 10.0)
     assert (setting.p_domain, setting.p) == (505, 1010)
+    # The paper leaves these open.
+    assert (setting.p_obj, setting.sigma_epsilon, setting.norm_obj, setting.norm_robust) == (5, 0.1, 1, 1)
+    assert np.linalg.norm(setting.beta_obj) == pytest.approx(1)
+    assert np.linalg.norm(setting.beta_robust) == pytest.approx(1)
 
 
 def test_dimensions_and_coefficients_by_hand() -> None:
@@ -174,7 +178,7 @@ def test_domains_that_do_not_fit_are_told_in_one_line() -> None:
             Domains(np.zeros(shapes[0]), np.zeros(shapes[1]))
 
 
-@pytest.mark.parametrize("name", ["setting", "estimators", "bounds"])
+@pytest.mark.parametrize("name", ["setting", "estimators", "bounds", "figures", "report"])
 def test_the_examples_in_the_docstrings(name: str) -> None:
     assert doctest.testmod(importlib.import_module(f"wilds_targeted.theory.{name}")).failed == 0
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from wilds_targeted.theory import definition, simulation
+from wilds_targeted.theory.estimators import expected_id_risk
 from wilds_targeted.theory.experiment import Plan, Unit, simulate
-from wilds_targeted.theory.setting import Augmentation, Floats, LinearSetting
+from wilds_targeted.theory.setting import Augmentation, Domains, Floats, LinearSetting
 from wilds_targeted.theory.simulation import Products, ridge_path
-from wilds_targeted.theory.wishart import draw_noise
+from wilds_targeted.theory.wishart import draw_eigenvalues, draw_noise
 
 SMALL = LinearSetting(p_obj=1, p_noise=2, p_robust=2, p_spurious=3, sigma2=0.4, tau2=1.5, sigma_epsilon=0.3)
 DRAWS = 1500
@@ -47,23 +51,47 @@ def test_noise_has_wisharts_law(count: int) -> None:
     assert len(draw_noise(count, 4, rng)) == min(count, 4)
 
 
+@pytest.mark.parametrize("count", [1, 3, 4, 5, 40])
+def test_eigenvalues_have_wisharts_law(count: int) -> None:
+    """One by one, and jointly: their sum and their product."""
+    rng = np.random.default_rng(count)
+
+    def sampled() -> Floats:
+        rows = rng.standard_normal((count, 4))
+        return np.asarray(np.linalg.eigvalsh(rows.T @ rows / count))
+
+    def draw(values: Callable[[], Floats]) -> Floats:
+        found = np.sort([values() for _ in range(DRAWS)], axis=1)
+        found[:, : max(0, 4 - count)] = 0  # rounding makes of these anything near 0
+        assert (found >= 0).all()
+        return np.column_stack([found, found.sum(axis=1), np.prod(0.1 + found, axis=1)])
+
+    assert (draw_eigenvalues(count, 4, rng) == 0).sum() == max(0, 4 - count)
+    same_law(draw(lambda: draw_eigenvalues(count, 4, rng)), draw(sampled))
+
+
 # Many examples a domain; more domains than examples; fewer examples than features.
 SIZES = [(3, 40), (12, 6), (2, 5)]
 
 
 @pytest.mark.parametrize(("domain_count", "count"), SIZES)
-@pytest.mark.parametrize("augmentation", list(Augmentation))
-def test_products_have_the_law_of_the_definition(augmentation: Augmentation, domain_count: int, count: int) -> None:
-    """For the same domains: the joint law of products of inputs with inputs and labels."""
+def test_products_have_the_law_of_the_definition(domain_count: int, count: int) -> None:
+    """For the same domains: the joint law of products of inputs with inputs and labels, with every augmentation."""
     rng = np.random.default_rng((domain_count, count))
     domains = SMALL.draw_domains(domain_count, rng)
+
+    def numbers(products: Products) -> Floats:
+        model = np.linalg.solve(products.xx + np.eye(SMALL.p), products.xy)
+        return np.concatenate([functionals(products.xx, SMALL.p), products.xy, model])
 
     def draw(way: object) -> Floats:
         rows = []
         for _ in range(DRAWS):
-            products = way.train_products(SMALL, domains, count, 2, rng)[augmentation]  # type: ignore[attr-defined]
-            model = np.linalg.solve(products.xx + np.eye(SMALL.p), products.xy)
-            rows.append(np.concatenate([functionals(products.xx, SMALL.p), products.xy, model]))
+            drawn = way.train_products(SMALL, domains, count, 2, rng)  # type: ignore[attr-defined]
+            each = [numbers(products) for products in drawn.values()]
+            # The augmentations share their examples: their models err together.
+            models = [entries[-SMALL.p :] for entries in each]
+            rows.append(np.concatenate([*each, models[1] - models[2], models[2] - models[3]]))
         return np.array(rows)
 
     same_law(draw(simulation), draw(definition))
@@ -85,15 +113,17 @@ def test_counts_and_exact_parts() -> None:
             np.testing.assert_allclose(products[augmentation].xy[stays], 5 * once.xy[stays], rtol=1e-9)
 
 
-def test_errors_have_the_law_of_the_definition() -> None:
+# Where examples of a domain are almost alike, errors tell which domains were drawn.
+@pytest.mark.parametrize("setting", [SMALL, replace(SMALL, p_obj=0, p_noise=0, sigma2=1e-4)], ids=["wide", "narrow"])
+def test_errors_have_the_law_of_the_definition(setting: LinearSetting) -> None:
     """Jointly for several models, two of them almost alike, on one test set."""
     rng = np.random.default_rng(1)
-    domains = SMALL.draw_domains(4, rng)
-    thetas = rng.standard_normal((SMALL.p, 3))
+    domains = setting.draw_domains(4, rng)
+    thetas = rng.standard_normal((setting.p, 3))
     thetas[:, 2] = thetas[:, 1] + 0.01
 
     def draw(way: object) -> Floats:
-        errors = [way.mean_squared_errors(SMALL, domains, 25, thetas, rng) for _ in range(DRAWS)]  # type: ignore[attr-defined]
+        errors = [way.mean_squared_errors(setting, domains, 25, thetas, rng) for _ in range(DRAWS)]  # type: ignore[attr-defined]
         table = np.array(errors)
         return np.column_stack([table, table[:, 0] - table[:, 1], table[:, 1] - table[:, 2], table.max(axis=1)])
 
@@ -141,6 +171,50 @@ def test_whole_simulations_agree(samples: int) -> None:
     same_law(draw(simulation, 0), draw(definition, 1000))
 
 
+def test_every_step_gets_what_the_plan_says() -> None:
+    """Validation and one test set are of the training domains, the other test set is of new ones."""
+    calls: list[tuple[Any, ...]] = []
+
+    def train(setting: LinearSetting, domains: Domains, count: int, copies: int, rng: Any) -> Any:
+        calls.append(("train", domains, count, copies))
+        return simulation.train_products(setting, domains, count, copies, rng)
+
+    def measure(setting: LinearSetting, domains: Domains, count: int, thetas: Floats, rng: Any) -> Floats:
+        errors = simulation.mean_squared_errors(setting, domains, count, thetas, rng)
+        calls.append(("measure", domains, count, thetas, errors))
+        return errors
+
+    way: Any = SimpleNamespace(train_products=train, mean_squared_errors=measure)
+    plan = Plan(setting=SMALL, copies=3, validation=31, test=32, ood_domains=33, ood_test=34, penalties=(1e-3, 1.0))
+    results = simulate(plan, Unit(35, 4, 0), way)
+    trained, validation, test, ood = calls
+    assert trained[2:] == (35, 3)
+    assert len(trained[1]) == 4
+    assert [call[2] for call in (validation, test, ood)] == [31, 32, 34]
+    assert validation[1] is trained[1]
+    assert test[1] is trained[1]
+    assert len(ood[1]) == 33
+    assert [each.id_rmse**2 for each in results] == pytest.approx(test[4])
+    assert [each.ood_rmse**2 for each in results] == pytest.approx(ood[4])
+    for position, result in enumerate(results):
+        errors = validation[4][2 * position : 2 * position + 2]
+        assert result.penalty == plan.penalties[int(errors.argmin())]
+
+
+def test_the_penalty_is_chosen_in_domain() -> None:
+    """Two domains, far along their attributes: shrinking them all would do good on new domains, and harm on these."""
+    setting = LinearSetting(p_obj=0, p_noise=0, p_robust=1, p_spurious=30, sigma2=4)
+    for seed in range(5):
+        alone = {
+            penalty: simulate(Plan(setting=setting, penalties=(penalty,)), Unit(5000, 2, seed))[0]
+            for penalty in (1e-3, 60.0)
+        }
+        both = simulate(Plan(setting=setting, penalties=(1e-3, 60.0)), Unit(5000, 2, seed))[0]
+        assert alone[1e-3].id_rmse < 0.9 * alone[60.0].id_rmse
+        assert alone[1e-3].ood_rmse > 1.001 * alone[60.0].ood_rmse
+        assert both.penalty == 1e-3
+
+
 def test_the_papers_sizes_agree_with_the_exact_risk() -> None:
     """100,000 examples are nearly infinite data: errors near those of the infinite-data models, at full dimensions."""
     plan = Plan(domain_counts=(50,))
@@ -149,3 +223,7 @@ def test_the_papers_sizes_agree_with_the_exact_risk() -> None:
     assert results["generic"].ood_rmse == pytest.approx(results["unaugmented"].ood_rmse, abs=0.005)
     assert results["targeted"].ood_rmse == pytest.approx(0.319, abs=0.015)
     assert results["domain-invariant"].ood_rmse == pytest.approx(1.005, abs=0.06)
+    rng = np.random.default_rng(0)
+    for augmentation in (Augmentation.NONE, Augmentation.TARGETED):
+        expected = expected_id_risk(plan.setting, 50, augmentation, rng).mean ** 0.5
+        assert results[augmentation].id_rmse == pytest.approx(expected, rel=0.1)

@@ -180,11 +180,14 @@ def _in_processes(plan: Plan, units: Sequence[Unit], jobs: int | None, progress:
         futures = [pool.submit(simulate, plan, unit) for unit in units]
         finished = (future.result() for future in as_completed(futures))
         try:
-            yield from show_progress(finished, len(units), "simulating", "draw", progress)
+            done = len(plan.units) - len(units)
+            yield from show_progress(finished, len(plan.units), "simulating", "draw", progress, done)
         except BrokenProcessPool:
             raise RunError(
                 "a process died (for lack of memory?). The same command goes on; try fewer --jobs."
             ) from None
+        except MemoryError as error:
+            raise RunError(f"the memory does not do: {error}. Try fewer --jobs, or smaller numbers.") from None
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -197,13 +200,13 @@ def _settle() -> None:
 
 def _load_results(folder: Path, plan: Plan) -> list[Result]:
     """What an earlier call with the same plan has finished."""
-    described = folder / "plan.json"
-    if not described.exists():
+    described, table = folder / "plan.json", folder / "results.csv"
+    same = described.exists() and described.read_text(encoding="utf-8") == plan.as_json()
+    if described.exists() and table.exists() and not same:
+        raise ConfigError(f"{folder} has results of other options (see plan.json there): choose another --out.")
+    if not same:
         with written_whole(described) as arriving:
             arriving.write_text(plan.as_json(), encoding="utf-8")
-    elif described.read_text(encoding="utf-8") != plan.as_json():
-        raise ConfigError(f"{folder} has results of other options (see plan.json there): choose another --out.")
-    table = folder / "results.csv"
     return read_results(table) if table.exists() else []
 
 
