@@ -61,6 +61,8 @@ def draw_figure(plan: Plan, points: Sequence[Point], which: Which) -> Figure:
         if which == "ood" and samples == sizes[0]:
             _draw_bounds(axes, plan)
         axes.set(xscale="log", xlabel="training domains D", title=f"N = {samples:,} training examples")
+        # Theorem 3 may speak of more domains than were simulated.
+        axes.set_xlim(min(plan.domain_counts) / 1.35, max(plan.domain_counts) * 1.35)
         axes.set_xticks(sorted(plan.domain_counts))
         axes.xaxis.set_major_formatter(ScalarFormatter())
         axes.xaxis.set_minor_formatter(NullFormatter())
@@ -70,17 +72,33 @@ def draw_figure(plan: Plan, points: Sequence[Point], which: Which) -> Figure:
     panels[0].set(ylabel=TITLES[which], ylim=(0, None))
     handles, labels = panels[0].get_legend_handles_labels()
     named = dict(zip(labels, handles, strict=True))
-    # Matplotlib lists curves with error bars last; they are what the figure is about.
-    labels = sorted(labels, key=lambda label: label not in list(Augmentation))
+    labels = _in_columns(labels)
     figure.legend(
         [named[label] for label in labels],
         labels,
         loc="outside lower center",
-        ncols=min(4, len(labels)),
+        ncols=2 if len(sizes) == 1 else math.ceil(len(labels) / 2),
         frameon=False,
-        fontsize=10,
+        fontsize=9.5,
     )
     return figure
+
+
+def _in_columns(labels: Sequence[str]) -> list[str]:
+    """Each curve's label above that of its theorem, in a legend that fills columns of two; what is left, where it fits.
+
+    >>> _in_columns(["Theorem 1: at least", "oracle", "unaugmented", "generic"])
+    ['unaugmented', 'Theorem 1: at least', 'generic', 'oracle']
+    """
+    theorem = dict(zip(Augmentation, ("Theorem 1", "Theorem 3", "Theorem 2", "Theorem 4"), strict=True))
+    left = [label for label in labels if label not in list(Augmentation)]
+    pairs = []
+    for augmentation in Augmentation:
+        if augmentation in labels:
+            below = [label for label in left if label.startswith(theorem[augmentation])] or left[-1:]
+            left = [label for label in left if label not in below]
+            pairs += [augmentation.value, *below]
+    return pairs + left
 
 
 def _draw_curves(axes: Axes, points: Sequence[Point], which: Which) -> None:
@@ -108,14 +126,18 @@ def _draw_bounds(axes: Axes, plan: Plan) -> None:
     """What the theorems say, on the scale of the errors: the root of the oracle's risk plus the excess risk."""
     setting, best = plan.setting, oracle_risk(plan.setting)
     counts = np.unique(np.geomspace(min(plan.domain_counts), max(plan.domain_counts), 300).round().astype(int))
+    # The first bound is so close to its curve that a smooth line would cross the curve's straight pieces: it has the
+    # same corners, and its own.
+    corners = np.unique([*plan.domain_counts, np.clip(setting.p_domain, counts[0], counts[-1])])
     lines: list[tuple[str, Augmentation, Callable[[int], float]]] = [
         ("Theorem 1: at least", Augmentation.NONE, lambda count: bounds.theorem_1(setting, count)),
         ("Theorem 2: at most", Augmentation.TARGETED, lambda count: bounds.theorem_2_general(setting, count)),
         ("Theorem 4: exactly", Augmentation.DOMAIN_INVARIANT, lambda _: bounds.theorem_4(setting)),
     ]
     for title, augmentation, excess in lines:
-        values = [math.sqrt(best + excess(int(count))) for count in counts]
-        axes.plot(counts, values, color=STYLES[augmentation][0], linestyle=":", linewidth=1.5, label=title, zorder=2)
+        places = corners if augmentation == Augmentation.NONE else counts
+        values = [math.sqrt(best + excess(int(count))) for count in places]
+        axes.plot(places, values, color=STYLES[augmentation][0], linestyle=":", linewidth=1.5, label=title, zorder=2)
     axes.axhline(math.sqrt(best), color="#555555", linewidth=1, label="oracle", zorder=1)
     window = bounds.theorem_3_window(setting)
     if window is not None:

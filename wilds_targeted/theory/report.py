@@ -45,7 +45,7 @@ def write_report(folder: Path, plan: Plan, points: Sequence[Point], command: str
         in_domain=drawn["id"],
         descriptions={which: describe(points, which) for which in FIGURES},
         augmentations=[augmentation.value for augmentation in Augmentation],
-        tables=_tables(plan, points),
+        tables=[each for which in FIGURES for each in _tables(plan, points, which)],
         setting=[*dataclasses.asdict(plan.setting).items(), ("gamma^2", f"{plan.setting.gamma2:g}")],
         versions=[pair for pair in versions() if pair[0] not in ("torch", "wilds")],
     )
@@ -68,18 +68,17 @@ def describe(points: Sequence[Point], which: Which) -> str:
     return f"Curves of {TITLES[which]} against the number of training domains. {'; '.join(parts)}."
 
 
-def _tables(plan: Plan, points: Sequence[Point]) -> list[tuple[int, list[tuple[int, list[str]]]]]:
-    """For each number of examples and of domains the errors of all augmentations, out of domain first."""
+def _tables(plan: Plan, points: Sequence[Point], which: Which) -> list[tuple[str, list[tuple[int, list[str]]]]]:
+    """For each number of examples a title, and for each number of domains the errors of all augmentations."""
     found = {(point.samples, point.domains, point.augmentation): point for point in points}
     tables = []
     for samples in sorted(plan.sample_sizes, reverse=True):
         rows = []
         for domains in sorted(plan.domain_counts):
             members = [found[samples, domains, augmentation] for augmentation in Augmentation]
-            cells = [format_error(member.ood_rmse, member.ood_error) for member in members]
-            cells += [format_error(member.id_rmse, member.id_error) for member in members]
-            rows.append((domains, cells))
-        tables.append((samples, rows))
+            numbers = [(getattr(each, f"{which}_rmse"), getattr(each, f"{which}_error")) for each in members]
+            rows.append((domains, [format_error(mean, error) for mean, error in numbers]))
+        tables.append((f"N = {samples:,}, {TITLES[which]}", rows))
     return tables
 
 
@@ -96,12 +95,10 @@ def table(plan: Plan, points: Sequence[Point]) -> str:
     """The errors out of domain, for the terminal."""
     header = ["D", *(augmentation.value for augmentation in Augmentation)]
     lines = []
-    for samples, rows in _tables(plan, points):
-        lines.append(f"N = {samples:,}, {TITLES['ood']}")
+    for title, rows in _tables(plan, points, "ood"):
+        lines.append(title)
         lines.append(
             "  " + "".join(f"{word:>18}" if position else f"{word:>6}" for position, word in enumerate(header))
         )
-        lines += [
-            f"  {domains:>6}" + "".join(f"{cell:>18}" for cell in cells[: len(Augmentation)]) for domains, cells in rows
-        ]
+        lines += [f"  {domains:>6}" + "".join(f"{cell:>18}" for cell in cells) for domains, cells in rows]
     return "\n".join(lines)
