@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     help="The WILDS checkout whose evaluate.py must give the same numbers; by default $WILDS_CHECKOUT, then ./wilds, "
     "then the one that fetch-wilds made, and without any of them no comparison.",
 )
-@click.option("--seeds", metavar="S-S,S,…", help="Other seeds than the paper's, for BirdCalls, e.g. 0-4.")
+@click.option(
+    "--seeds",
+    metavar="S-S,S,…",
+    help="Other seeds than asked for, e.g. 0-4: for BirdCalls, which the leaderboard lacks, and for miniatures.",
+)
 @click.option("--force", is_flag=True, help="Replace another bundle in that folder; nothing else is ever replaced.")
 @click.option("--name", metavar="TEXT", help="The method's name on the leaderboard.")
 @click.option("--authors", metavar="TEXT", help="Who submits.")
@@ -105,6 +109,8 @@ def _remarks(bundle: Bundle) -> list[str]:
         )
     if not rule.is_on_leaderboard:
         remarks.append(f"WILDS's leaderboard has no {rule.dataset}; its own evaluator gave the scores.")
+    elif rule.is_chosen:
+        remarks.append("Seeds by --seeds, not those of WILDS's leaderboard: its script does not take this bundle.")
     elif bundle.checkout is not None:
         remarks.append(f"WILDS's evaluate.py in {bundle.checkout} gives the same numbers.")
     else:

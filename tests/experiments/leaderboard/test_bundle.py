@@ -222,6 +222,15 @@ def test_runs_of_both_runners_make_one_bundle(miniature: Path, real_checkout: Pa
     assert len(list((tmp_path / "bundle" / "iwildcam").iterdir())) == 12
 
 
+def test_a_miniature_may_have_other_seeds(copy: Copy, camelyon_miniature: Path, checkout: Path, tmp_path: Path) -> None:
+    words = ["--out", str(tmp_path / "bundle"), "--root_dir", str(camelyon_miniature), "--wilds", str(checkout)]
+    result = CliRunner().invoke(command, [str(copy(0, 1, 2)), *words, "--seeds", "1-2"])
+    assert result.exit_code == 0, result.output
+    assert "Seeds 0 were left out: --seeds asks for 1-2." in result.stdout
+    assert "Seeds by --seeds, not those of WILDS's leaderboard: its script does not take this bundle." in result.stdout
+    assert "The seeds (1-2) were chosen with --seeds" in (tmp_path / "bundle" / "SUBMISSION.md").read_text()
+
+
 @pytest.mark.usefixtures("no_checkout")
 def test_one_broken_log_folder_is_one_line(copy: Copy, camelyon_miniature: Path, tmp_path: Path) -> None:
     runs = copy()

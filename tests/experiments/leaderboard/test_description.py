@@ -83,6 +83,17 @@ def test_reasons_come_from_the_registry(camelyon: Any, tmp_path: Path) -> None:
     ]
 
 
+def test_weights_from_elsewhere_are_named(copy: Copy, camelyon_miniature: Path, tmp_path: Path) -> None:
+    runs = copy()
+    for seed in range(10):
+        log = runs / f"seed{seed}" / "log.txt"
+        log.write_text(log.read_text().replace("{'pretrained': False}", "{'weights': '/models/clip.pt'}"))
+    submit([runs], tmp_path / "bundle", camelyon_miniature)
+    text = (tmp_path / "bundle" / "SUBMISSION.md").read_text()
+    assert "trained on other data: those of `densenet121` (weights=/models/clip.pt)." in text
+    assert "Weights from elsewhere\nare for the leaderboard's maintainers to judge" in text
+
+
 def test_flags_of_other_algorithms_are_not_listed(camelyon: Any, tmp_path: Path) -> None:
     listed = {}
     for algorithm in ("ERM", "IRM", "CDAN"):

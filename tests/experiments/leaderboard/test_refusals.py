@@ -17,7 +17,7 @@ from wilds_targeted.api import get_dataset
 from wilds_targeted.cli.submit import command
 from wilds_targeted.errors import ConfigError
 from wilds_targeted.experiments.leaderboard.checks import SubmissionError
-from wilds_targeted.experiments.leaderboard.rules import RULES, parse_seeds, rule_for
+from wilds_targeted.experiments.leaderboard.rules import RULES, parse_seeds, rule_for, with_seeds
 from wilds_targeted.experiments.leaderboard.submission import submit
 
 Break = Callable[[Path], None]
@@ -264,9 +264,9 @@ def test_data_without_a_rule_of_ours_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"no data set 'iwildcan' \(did you mean 'iwildcam'\?\)"):
         rule_for("iwildcan")
     with pytest.raises(ConfigError, match="asks for seeds 0-9 of camelyon17, no others"):
-        rule_for("camelyon17", (0, 1))
+        with_seeds(rule_for("camelyon17"), (0, 1), is_miniature=False)
     with pytest.raises(ConfigError, match="two different seeds"):
-        rule_for("birdcalls", (1, 1))
+        with_seeds(rule_for("birdcalls"), (1, 1), is_miniature=False)
     with pytest.raises(ConfigError, match="whole numbers and ranges"):
         parse_seeds("0-x")
 

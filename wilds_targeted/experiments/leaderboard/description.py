@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -149,13 +150,18 @@ def _augmentations(run: RunFolder) -> list[Any]:
 
 def _foreign_weights(settings: Mapping[str, str]) -> str:
     """Weights that a model starts from, in words; empty where there are none."""
-    model = settings.get("model", "")
     found = []
     if "pretrained_model_path" in settings:
         found.append(f"`{settings['pretrained_model_path']}`")
-    kwargs = settings.get("model_kwargs", "")
-    if "pretrained" in kwargs and "'pretrained': False" not in kwargs:
-        found.append(f"those of `{model}` ({kwargs})")
+    try:
+        kwargs = dict(ast.literal_eval(settings.get("model_kwargs", "{}")))
+    except (SyntaxError, TypeError, ValueError):  # a log that somebody wrote to
+        kwargs = {}
+    asked = {name: value for name, value in kwargs.items() if name in ("pretrained", "weights") and value}
+    if asked:
+        found.append(
+            f"those of `{settings['model']}` ({', '.join(f'{name}={value}' for name, value in asked.items())})"
+        )
     return ", ".join(map(_in_a_cell, found))
 
 

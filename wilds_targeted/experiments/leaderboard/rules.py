@@ -20,6 +20,7 @@ class Rule:
         metrics: What is reported, the leaderboard's first one first.
         source: Who asks for these seeds.
         is_on_leaderboard: Whether WILDS's ``evaluate.py`` knows the data set.
+        is_chosen: Whether the seeds were chosen by the user.
     """
 
     dataset: str
@@ -27,6 +28,12 @@ class Rule:
     metrics: tuple[str, ...]
     source: str = "WILDS's leaderboard"
     is_on_leaderboard: bool = True
+    is_chosen: bool = False
+
+    @property
+    def is_for_leaderboard(self) -> bool:
+        """Whether WILDS's ``evaluate.py`` takes such a bundle."""
+        return self.is_on_leaderboard and not self.is_chosen
 
     @property
     def seeds_in_words(self) -> str:
@@ -57,15 +64,11 @@ _OTHER_FORMS = {
 """What is on the leaderboard, too, but is not one whole number an example with a seed for each replicate."""
 
 
-def rule_for(dataset: str, seeds: Sequence[int] | None = None) -> Rule:
+def rule_for(dataset: str) -> Rule:
     """What a bundle of that data set must hold.
 
-    Args:
-        dataset: The data set's name.
-        seeds: Other replicates, for a data set that the leaderboard does not have.
-
     Raises:
-        ConfigError: There are no bundles of it, or its seeds are not ours to choose.
+        ConfigError: There are no bundles of it.
     """
     if dataset in _OTHER_FORMS:
         raise ConfigError(
@@ -77,17 +80,23 @@ def rule_for(dataset: str, seeds: Sequence[int] | None = None) -> Rule:
             f"the leaderboard has no data set {dataset!r}{closest(dataset, RULES)}; bundles are made of "
             f"{', '.join(RULES)}."
         )
-    rule = RULES[dataset]
-    if seeds is None:
-        return rule
-    if rule.is_on_leaderboard:
+    return RULES[dataset]
+
+
+def with_seeds(rule: Rule, seeds: Sequence[int], *, is_miniature: bool) -> Rule:
+    """The rule with other replicates, where no leaderboard asks for them.
+
+    Raises:
+        ConfigError: One does, or they are too few.
+    """
+    if rule.is_on_leaderboard and not is_miniature:
         raise ConfigError(
-            f"--seeds: WILDS's leaderboard asks for seeds {rule.seeds_in_words} of {dataset}, no others; leave "
+            f"--seeds: WILDS's leaderboard asks for seeds {rule.seeds_in_words} of {rule.dataset}, no others; leave "
             f"--seeds out."
         )
     if len(set(seeds)) < 2:
         raise ConfigError("--seeds: a standard deviation needs two different seeds at least.")
-    return replace(rule, seeds=tuple(sorted(set(seeds))), source="--seeds")
+    return replace(rule, seeds=tuple(sorted(set(seeds))), source="--seeds", is_chosen=True)
 
 
 def in_words(numbers: Collection[int]) -> str:

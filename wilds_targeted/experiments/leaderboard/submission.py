@@ -16,7 +16,7 @@ from wilds_targeted.experiments.leaderboard.checks import (
     demand_one_dataset,
 )
 from wilds_targeted.experiments.leaderboard.description import Author, Facts, count_open, describe
-from wilds_targeted.experiments.leaderboard.rules import Rule, in_words, rule_for
+from wilds_targeted.experiments.leaderboard.rules import Rule, in_words, rule_for, with_seeds
 from wilds_targeted.experiments.leaderboard.scoring import (
     Evaluator,
     Results,
@@ -72,7 +72,7 @@ def submit(
         out: The bundle's folder.
         root_dir: The folder that holds the data set's folder.
         author: What only the people who submit know.
-        seeds: Other replicates, for a data set that the leaderboard does not have.
+        seeds: Other replicates, for a data set that the leaderboard does not have, or a miniature.
         wilds: A WILDS checkout; by default the one that is found, if any.
         force: Replace another bundle.
 
@@ -83,15 +83,18 @@ def submit(
     out, root_dir = Path(out).absolute(), Path(root_dir)
     checkout = optional_checkout(wilds)
     runs = find_runs(paths)
-    rule = rule_for(demand_one_dataset(runs), seeds)
-    chosen, violations = choose_runs(runs, rule)
+    rule = rule_for(demand_one_dataset(runs))
     evaluator = Evaluator(get_dataset(rule.dataset, root_dir=root_dir))
+    generated = is_miniature(evaluator.dataset.data_dir)
+    if seeds is not None:
+        rule = with_seeds(rule, seeds, is_miniature=generated)
+    if not rule.is_for_leaderboard:
+        checkout = None  # its script does not take such a bundle
+    chosen, violations = choose_runs(runs, rule)
     replicates, found = check_all(chosen, evaluator)
     if violations or found:
         raise SubmissionError([*violations, *found])
     results = aggregate(rule, [replicate.scores for replicate in replicates], evaluator.splits)
-    if not rule.is_on_leaderboard:
-        checkout = None  # their script does not know the data set
     left_out = tuple(sorted({run.seed for run in runs} - set(rule.seeds)))
     files = {each.path.name: each.content for one in replicates for each in one.predictions.values()}
     facts = Facts(
@@ -100,7 +103,7 @@ def submit(
         results,
         in_words(left_out),
         pack(rule.dataset, files),
-        is_miniature(evaluator.dataset.data_dir),
+        generated,
         "WILDS's own `evaluate.py` gives the same numbers." if checkout is not None else "",
     )
     text = describe(facts, author or Author())
