@@ -55,12 +55,20 @@ def _end_with_one_line() -> None:
     original = sys.excepthook
 
     def excepthook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-        if isinstance(error, WildsTargetedError):
-            print(f"wilds-targeted: error: {one_line(error)}", file=sys.stderr)
+        own = _find_own(error)
+        if own is not None:
+            print(f"wilds-targeted: error: {one_line(own)}", file=sys.stderr)
         else:
             original(kind, error, trace)
 
     sys.excepthook = excepthook
+
+
+def _find_own(error: BaseException | None) -> WildsTargetedError | None:
+    """This error or that in whose handling it arose: where weights are refused, WILDS renames them, and fails on that."""
+    while error is not None and not isinstance(error, WildsTargetedError):
+        error = error.__context__
+    return error
 
 
 _broken: set[str] = set()
