@@ -65,7 +65,7 @@ def _end_with_one_line() -> None:
 
 
 def _find_own(error: BaseException | None) -> WildsTargetedError | None:
-    """This error or that in whose handling it arose: where weights are refused, WILDS renames them, and fails on that."""
+    """This error or that in whose handling it arose: where weights are refused, WILDS renames and fails."""
     while error is not None and not isinstance(error, WildsTargetedError):
         error = error.__context__
     return error
