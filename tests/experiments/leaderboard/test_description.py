@@ -105,13 +105,28 @@ def test_flags_of_other_algorithms_are_not_listed(camelyon: Any, tmp_path: Path)
     assert not any(name.startswith(("irm", "dann", "coral")) for name in listed["CDAN"])
 
 
-def test_the_runs_list_gives_method_and_recipe(copy: Copy, camelyon_miniature: Path, tmp_path: Path) -> None:
+def test_the_folder_of_a_recipe_tells_method_and_selection(
+    copy: Copy, camelyon_miniature: Path, tmp_path: Path
+) -> None:
     runs = copy()
     listed = ", ".join(f'"seed{seed}"' for seed in range(10))
     (runs / "runs.json").write_text(
         f'{{"recipe": "camelyon17/stain_color_jitter", "title": "Stain Color Jitter", "runs": [{listed}]}}'
     )
+    # As `reproduce` writes it: three draws, of which one run failed, and the final runs.
+    rows = ["stage,draw,seed,lr,transform_p,epoch,val acc_avg,id_val acc_avg,test acc_avg,run,failure"]
+    rows += [f"tuning,{draw},{seed},0.1,0.5,2,0.8,0.8,0.7,units/a," for draw in range(3) for seed in (0, 1)]
+    rows[-1] = "tuning,2,1,0.1,0.5,,,,,units/a,broken"
+    rows += [f"final,1,{seed},0.1,0.5,2,0.8,0.8,0.7,units/a," for seed in range(10)]
+    submit([runs], tmp_path / "untold", camelyon_miniature)
+    assert f"{TO_FILL_IN}: what was searched" in (tmp_path / "untold" / "SUBMISSION.md").read_text()
+    (runs / "results.csv").write_text("\n".join(rows) + "\n")
     submit([runs], tmp_path / "bundle", camelyon_miniature)
     text = (tmp_path / "bundle" / "SUBMISSION.md").read_text()
     assert text.startswith("# Stain Color Jitter on camelyon17\n")
     assert "the recipe `camelyon17/stain_color_jitter`" in text
+    assert (
+        "\nBy 3 random draws of `lr`, `transform_p`, each trained with seeds 0-1 (1 of these runs failed): the draw "
+        "with the best mean `acc_avg` on `val` was chosen and trained with the seeds above.\n"
+    ) in text
+    assert "of the hyperparameters: told below |" in text

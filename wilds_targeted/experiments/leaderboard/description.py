@@ -16,6 +16,7 @@ from wilds_targeted.experiments.leaderboard.bundle import ARCHIVE, SUBMISSION
 from wilds_targeted.experiments.leaderboard.checks import Replicate
 from wilds_targeted.experiments.leaderboard.rules import GUIDELINES, Rule
 from wilds_targeted.experiments.leaderboard.scoring import Results
+from wilds_targeted.experiments.leaderboard.selection import how_tuned
 from wilds_targeted.experiments.leaderboard.settings import (
     of_interest,
     reasons_against_standard,
@@ -39,7 +40,7 @@ class Author:
         is_official: Whether they are the method's authors; None leaves it to be filled in.
         paper: Where it is described.
         code: Where the code is.
-        selection: How hyperparameters were selected.
+        selection: How hyperparameters were selected; a tuned recipe's folder tells it by itself.
         non_standard: A further reason why it is a non-standard submission.
     """
 
@@ -116,6 +117,7 @@ def count_open(text: str) -> int:
 def _told(author: Author, run: RunFolder) -> dict[str, str]:
     """What the author says, each ready for a cell of a table."""
     title = run.listed.title if run.listed is not None else None
+    selection = author.selection or how_tuned(run)
     official = {None: TO_FILL_IN, True: "yes, by the method's authors", False: "no, a re-implementation"}
     told = {
         "name": author.name or title or " + ".join([run.algorithm, *_registered(run)]),
@@ -124,8 +126,8 @@ def _told(author: Author, run: RunFolder) -> dict[str, str]:
         "official": official[author.is_official],
         "paper": author.paper or TO_FILL_IN,
         "code": author.code or TO_FILL_IN,
-        "selection": author.selection or f"{TO_FILL_IN}: what was searched, and by which score on `val`.",
-        "selection_short": "see below" if author.selection else TO_FILL_IN,
+        "selection": selection or f"{TO_FILL_IN}: what was searched, and by which score on `val`.",
+        "selection_short": "told below" if selection else TO_FILL_IN,
     }
     return {name: _in_a_cell(text) for name, text in told.items()}
 
