@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 from scipy import stats
 
 from wilds_targeted.theory import definition, simulation
-from wilds_targeted.theory.estimators import expected_id_risk
-from wilds_targeted.theory.experiment import Plan, Unit, simulate
+from wilds_targeted.theory.bounds import theorem_1, theorem_2_general, theorem_4
+from wilds_targeted.theory.estimators import expected_id_risk, oracle_risk
+from wilds_targeted.theory.experiment import Plan, Unit, run, simulate, summarize
 from wilds_targeted.theory.setting import Augmentation, Domains, Floats, LinearSetting
 from wilds_targeted.theory.simulation import Products, ridge_path
 from wilds_targeted.theory.wishart import draw_eigenvalues, draw_noise
@@ -227,3 +229,31 @@ def test_the_papers_sizes_agree_with_the_exact_risk() -> None:
     for augmentation in (Augmentation.NONE, Augmentation.TARGETED):
         expected = expected_id_risk(plan.setting, 50, augmentation, rng).mean ** 0.5
         assert results[augmentation].id_rmse == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.slow
+def test_the_papers_findings_at_its_sizes(tmp_path: Path) -> None:
+    """Section 4.3, from two seeds and three numbers of domains."""
+    plan = Plan(domain_counts=(25, 400, 1600), seeds=2)
+    points = summarize(run(plan, tmp_path, progress=False))
+    ood = {(point.samples, point.domains, point.augmentation): point.ood_rmse for point in points}
+    best = oracle_risk(plan.setting)
+    for domains in plan.domain_counts:
+        none, generic, targeted, invariant = (ood[100_000, domains, each] for each in Augmentation)
+        # With many examples a generic augmentation does nothing.
+        assert generic == pytest.approx(none, abs=0.002)
+        # Two seeds know a mean square to about five per cent.
+        assert none**2 > 0.9 * (best + theorem_1(plan.setting, domains))
+        if domains > 108:
+            assert targeted**2 < 1.1 * (best + theorem_2_general(plan.setting, domains))
+        assert invariant**2 == pytest.approx(best + theorem_4(plan.setting), rel=0.15)
+    for samples in plan.sample_sizes:
+        # Targeted is far below where domains are few, domain-invariant is as bad with many as with few.
+        assert ood[samples, 25, Augmentation.TARGETED] < 0.4 < 0.9 < ood[samples, 25, Augmentation.NONE]
+        assert ood[samples, 400, Augmentation.TARGETED] < 0.36 < 0.5 < ood[samples, 400, Augmentation.NONE]
+        flat = [ood[samples, domains, Augmentation.DOMAIN_INVARIANT] for domains in plan.domain_counts]
+        assert max(flat) - min(flat) < 0.12
+    # With few examples a generic augmentation helps, where something but pairs of attributes is left to learn.
+    for domains, least in ((400, 0.003), (1600, 0.01)):
+        gain = ood[5_000, domains, Augmentation.NONE] - ood[5_000, domains, Augmentation.GENERIC]
+        assert gain > least
