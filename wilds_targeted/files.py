@@ -49,8 +49,13 @@ def written_whole(target: str | Path) -> Iterator[Path]:
 def remove_leftovers(folder: Path) -> None:
     """Remove what `written_whole` was writing into that folder when its process was killed."""
     for path in folder.iterdir():
-        if re.fullmatch(r"\..+\.[0-9a-f]{16}(\.\w+)?", path.name) and path.is_file():
+        if is_leftover(path):
             path.unlink(missing_ok=True)
+
+
+def is_leftover(path: Path) -> bool:
+    """Whether that is a file that `written_whole` did not finish."""
+    return re.fullmatch(r"\..+\.[0-9a-f]{16}(\.\w+)?", path.name) is not None and path.is_file()
 
 
 _locks: set[int] = set()
@@ -86,3 +91,19 @@ def locked(folder: Path) -> Iterator[None]:
     finally:
         _locks.discard(descriptor)
         os.close(descriptor)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a living process holds that lock; False where there are no locks, or nothing to lock."""
+    try:
+        import fcntl
+
+        with contextlib.ExitStack() as stack:
+            descriptor = os.open(path, os.O_RDONLY)
+            stack.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except (FileNotFoundError, ImportError):
+        return False
+    return False

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from wilds_targeted.errors import ConfigError, DataError
-from wilds_targeted.files import written_whole
+from wilds_targeted.files import is_leftover, written_whole
 
 SETTINGS_FILE = "settings.json"
 
@@ -34,7 +34,7 @@ def claim(folder: Path, settings: Mapping[str, Any], maker: str) -> None:
                 f"now): choose another folder with --out, or begin anew with `rm -r {shlex.quote(str(folder))}`."
             )
         return
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and (not folder.is_dir() or not all(map(is_leftover, folder.iterdir()))):
         raise ConfigError(f"{folder} is there and was not made by {maker}: choose another folder with --out.")
     with written_whole(path) as arriving:
         arriving.write_text(json.dumps(mine, indent=2) + "\n", encoding="utf-8")
