@@ -137,6 +137,9 @@ def test_wrong_words(camelyon_miniature: Path, tmp_path: Path) -> None:
         assert f"did you mean {close!r}" in str(error)
     for option, word in (("--domains", "0"), ("--domains", "41"), ("--domains", ","), ("--figures", ",")):
         assert isinstance(refusal(option, word), ParameterError), (option, word)
+    file = tmp_path / "file"
+    file.touch()
+    assert isinstance(refusal("--out", str(file)), ParameterError)
 
 
 def test_what_can_not_be_read_is_said(camelyon_miniature: Path, tmp_path: Path) -> None:

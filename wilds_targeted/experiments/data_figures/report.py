@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wilds_targeted.errors import ParameterError
 from wilds_targeted.experiments.data_figures.colours import average, draw_colours, measure, plan_cells
 from wilds_targeted.experiments.data_figures.drawing import Drawn, count_of, render, write_bytes
 from wilds_targeted.experiments.data_figures.labels import count_domains, draw_domains, draw_splits
@@ -18,7 +19,14 @@ from wilds_targeted.experiments.data_figures.wanted import Wanted
 from wilds_targeted.experiments.page import load_template, versions
 from wilds_targeted.runner.progress import show_progress
 
-MEDIA = {"jpg": "image/jpeg", "svg": "image/svg+xml", "csv": "text/csv"}
+MEDIA = {
+    "jpg": "image/jpeg",
+    "png": "image/png",
+    "svg": "image/svg+xml",
+    "csv": "text/csv",
+    "md": "text/markdown",
+    "tex": "text/x-tex",
+}
 PAGE = "index.html"
 
 NOT_DRAWN = {
@@ -55,6 +63,8 @@ def draw_data_figures(dataset: Any, out: str | Path, wanted: Wanted | None = Non
     """
     wanted = wanted or Wanted()
     folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(f"--out {out}: a folder is expected, and this is a file. Choose another.")
     view = open_view(dataset, wanted.split, wanted.groupby)
     domains = choose_domains(view, wanted.domains, wanted.seed, eligible(view))
     folder.mkdir(parents=True, exist_ok=True)  # what can't be written is told before the long part
