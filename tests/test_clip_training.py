@@ -104,6 +104,21 @@ def test_a_trained_model_is_evaluated_and_started_from(
     assert all(torch.equal(value, other[key]) for key, value in one.items())
 
 
+@pytest.mark.parametrize("algorithm", ["ERM", "deepCORAL"])
+def test_a_checkout_resumes(
+    algorithm: str, run: Callable[..., Any], examples: Path, camelyon_miniature: Path, tiny_tower: Path, tmp_path: Path
+) -> None:
+    words = ["--root_dir", camelyon_miniature, "--model", f"clip:{tiny_tower}", *SMALL, "--algorithm", algorithm]
+    words += ["--additional_train_transform", "none", "--log_dir", "logs"]
+    assert run(examples / "run_expt.py", *words).status == 0
+    before = weights_of(tmp_path / "logs")
+    finished = run(examples / "run_expt.py", *words, "--n_epochs", "3", "--resume", "--lr", "0")
+    assert finished.status == 0, finished.output
+    assert pd.read_csv(tmp_path / "logs" / "val_eval.csv")["epoch"].tolist() == [0, 1, 2]
+    after = weights_of(tmp_path / "logs")
+    assert all(torch.equal(value, after[name]) for name, value in before.items())
+
+
 @pytest.mark.parametrize(
     ("model", "words", "line"),
     [
