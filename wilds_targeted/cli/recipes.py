@@ -21,7 +21,7 @@ def command(name: str | None, dataset: str | None, as_json: bool) -> None:
       wilds-targeted recipes
       wilds-targeted recipes --dataset camelyon17
       wilds-targeted recipes iwildcam/copypaste_samey
-      wilds-targeted reproduce iwildcam/copypaste_samey --root_dir data
+      wilds-targeted reproduce iwildcam/copypaste_samey --root_dir data --out results
     """
     from wilds_targeted.errors import ConfigError, UnknownNameError, closest
     from wilds_targeted.experiments.recipes import get_recipe, load_recipes
@@ -44,4 +44,7 @@ def command(name: str | None, dataset: str | None, as_json: bool) -> None:
         click.echo(json.dumps([as_data(recipe) for recipe in recipes], indent=2))
         return
     click.echo(table(recipes))
-    click.echo("\nAll of one: wilds-targeted recipes NAME. To run it: wilds-targeted reproduce NAME --root_dir DIR")
+    click.echo(
+        "\nAll of one: wilds-targeted recipes NAME\n"
+        "To run it:  wilds-targeted reproduce NAME --root_dir data --out results"
+    )

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from wilds_targeted.cli.recipes import command
+from wilds_targeted.cli.reproduce import command as reproduce
 from wilds_targeted.errors import ConfigError, UnknownNameError
 from wilds_targeted.experiments.recipes import get_recipe, load_recipes, read_recipes
 from wilds_targeted.experiments.recipes.telling import command_lines, page
@@ -115,7 +116,11 @@ def test_a_recipe_of_ones_own(own: Path) -> None:
     # The miniature is that of the paper's recipes on the same data set.
     like = load_recipes()["iwildcam/unaugmented"].miniature
     assert recipe.miniature.options == like.options
-    assert recipe.miniature.search == recipe.search
+    # A range that makes no sense for its small network is replaced there, too, unless the file has one of its own.
+    assert recipe.search.free["lr"].values == (-5, -4)
+    assert recipe.miniature.search.free == {**recipe.search.free, "lr": like.search.free["lr"]}
+    own.write_text(OWN + "miniature.search.lr = { uniform = [1, 2] }\n")
+    assert get_recipe(str(own)).miniature.search.free["lr"].values == (1, 2)
     own.write_text(OWN + '[[recipes]]\nname = "other"\ntitle = "Other"\nflags = "--algorithm IRM"\n')
     assert get_recipe(f"{own}:other").n_draws == 0
     with pytest.raises(UnknownNameError, match=r"no recipe '.*mine\.toml' \(did you mean '.*mine\.toml:"):
@@ -211,7 +216,10 @@ def test_the_page_of_one(name: str) -> None:
         assert any(cell.table in line and str(cell) in line for line in outcome.output.splitlines())
     for parameter, distribution in recipe.search.free.items():
         assert re.search(rf"  {re.escape(parameter)} +{re.escape(str(distribution))}", outcome.output)
-    assert f"wilds-targeted reproduce {name} --root_dir data" in outcome.output
+    following = re.findall(r"^  wilds-targeted reproduce (.*)$", outcome.output, re.MULTILINE)
+    assert ("--tuned" in following[-1]) is bool(recipe.tuned)
+    for words in following:
+        assert reproduce.make_context("reproduce", shlex.split(words)).params["names"] == (name,)
     # A shell reads the printed command as what is run.
     printed = shlex.split("\n".join(command_lines(recipe, recipe.tuned)).replace("\\\n", ""))
     assert printed == ["wilds-targeted", "run", "--root_dir", "data", *with_draw(recipe.flags, recipe.tuned)]

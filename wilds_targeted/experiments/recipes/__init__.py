@@ -35,7 +35,8 @@ def load_recipes() -> Mapping[str, Recipe]:
 def read_recipes(path: str | Path) -> Mapping[str, Recipe]:
     """The recipes of a file of one's own, by the name with which `get_recipe` finds them: ``FILE.toml:NAME``.
 
-    A file without a miniature gets the one that the paper's recipes have on the same data set.
+    A file without a miniature gets that of the first of the paper's recipes on the same data set, with its range of
+    learning rates.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")

@@ -124,7 +124,12 @@ def _miniature(
     ranges = {**_take(table, "search", dict, shared, {}), **_take(special, "search", dict, here, {})}
     search = SearchSpace.of({name: ranges.get(name, given) for name, given in searched.items()}, here)
     if not table and default is not None:
-        small = replace(default, search=search, flags=with_flags(default.flags, _flags(special, here)))
+        sensible = {name: each for name, each in default.search.free.items() if name in search.free.keys() - ranges}
+        small = replace(
+            default,
+            search=replace(search, free={**search.free, **sensible}),
+            flags=with_flags(default.flags, _flags(special, here)),
+        )
     else:
         small = Miniature(
             options=_words(table, "options", shared),

@@ -57,12 +57,13 @@ def _blocks(recipe: Recipe) -> Iterator[list[str]]:
         yield ["With the values that the authors published:", *command_lines(recipe, recipe.tuned)]
     yield ["Protocol:", *(f"  {line}" for step in protocol(recipe) for line in _wrapped(step))]
     yield _cells(recipe)
-    name = shlex.quote(recipe.name)
+    reproduce = f"  wilds-targeted reproduce {shlex.quote(recipe.name)}"
     yield [
         "Next:",
-        f"  wilds-targeted reproduce {name} --root_dir data --plan",
-        f"  wilds-targeted reproduce {name} --root_dir data",
-        f"  wilds-targeted reproduce {name} --root_dir miniature --miniature",
+        f"{reproduce} --miniature --out small",
+        f"{reproduce} --root_dir data --out results --plan",
+        f"{reproduce} --root_dir data --out results",
+        *([f"{reproduce} --root_dir data --out results-tuned --tuned"] if recipe.tuned else []),
     ]
 
 
