@@ -24,6 +24,7 @@ CASES = {
     "--model_kwargs pretrained=False freeze=1 features=projected",
     "reference": "--algorithm ERM --target_resolution 40 24 --model_kwargs pretrained=False features=reference",
     "mixup": "--algorithm ERM --transform mixup",
+    "additional": "--algorithm ERM --additional_train_transform stain_color_jitter",
     "featurizer": "--algorithm CDAN",
     "deepCORAL": "--algorithm deepCORAL --additional_train_transform none",
     "bf16": "--algorithm deepCORAL --additional_train_transform none --amp bf16",
