@@ -221,6 +221,7 @@ def test_a_download_is_read_like_any_file(
 def test_towers_are_found_by_name_or_file(tmp_path: Path) -> None:
     assert set(tower_names()) == set(open_clip.list_models()) - {"tiny"}
     assert find_tower("ViT-L-14-336", "clip:ViT-L-14-336").image_size == (336, 336)
+    assert build_clip(find_tower("miniature", "clip:miniature"), 2)(images((48, 48))).shape == (3, 2)
     with pytest.raises(UnknownNameError, match=r"no 'ViT-B-33' \(did you mean 'ViT-B-32'"):
         find_tower("ViT-B-33", "clip:ViT-B-33")
     with pytest.raises(ConfigError, match=r"there is no file .*none\.json"):
