@@ -50,6 +50,13 @@ def test_everything_is_written(simulate: Callable[..., Any], tmp_path: Path) -> 
     assert (folder / "results.csv").read_bytes() == before
 
 
+def test_a_quick_look_is_not_in_the_way_of_the_real_thing(simulate: Callable[..., Any], tmp_path: Path) -> None:
+    for words in (["--quick", "--seeds", "1", "--domains", "3"], [*SMALL, "--seeds", "1"]):
+        finished = simulate(*words)
+        assert finished.status == 0, finished.output
+    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"simulation", "simulation-quick"}
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [

@@ -66,10 +66,8 @@ def _numeric_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @click.option(
     "--out",
-    default="simulation",
-    show_default=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for results.csv, the figures and the page.",
+    help="Folder for results.csv, the figures and the page.  [simulation, or simulation-quick]",
 )
 @click.option("--quick", is_flag=True, help="Smaller sizes, a few seconds: to look at it, not to quote.")
 @click.option("--advise", is_flag=True, help="Tell in words what targeted augmentation buys; simulate nothing.")
@@ -89,7 +87,7 @@ def _numeric_options(function: Callable[..., Any]) -> Callable[..., Any]:
 )
 @_numeric_options
 @click.option("--jobs", type=click.IntRange(1), help="Processes; by default as many as there are cores.")
-def command(out: Path, quick: bool, advise: bool, jobs: int | None, **numbers: Any) -> None:
+def command(out: Path | None, quick: bool, advise: bool, jobs: int | None, **numbers: Any) -> None:
     """Simulate the paper's linear setting: Figure 3, with your own numbers if you like.
 
     Draws domains and examples, trains ridge regression without augmentation and with a generic, a targeted and a
@@ -109,6 +107,7 @@ def command(out: Path, quick: bool, advise: bool, jobs: int | None, **numbers: A
     from wilds_targeted.theory.report import table, write_report
     from wilds_targeted.theory.setting import LinearSetting
 
+    out = out or Path("simulation-quick" if quick else "simulation")
     chosen = {**(_QUICK if quick else {}), **given}
     names = [name for name, _, _ in _SETTING]
     setting = LinearSetting(**{name: chosen.pop(name) for name in names if name in chosen})
