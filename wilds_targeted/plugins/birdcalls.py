@@ -64,7 +64,7 @@ def register_datasets() -> list[DatasetSpec]:
                 "weight_decay": 0.001,
                 "n_epochs": 100,
                 "irm_lambda": 1.0,
-                "coral_penalty_weight": 1.0,
+                "coral_penalty_weight": 0.1,
                 "dann_penalty_weight": 2.984284997073748,
                 "dann_featurizer_lr": 0.0005208790981260641,
                 "dann_classifier_lr": 0.005208790981260641,
