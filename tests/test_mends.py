@@ -87,3 +87,20 @@ def test_read_only_columns_are_nothing_to_warn_of_in_wilds() -> None:
         for module in ("wilds.datasets.camelyon17_dataset", "somebody.else"):
             warnings.warn_explicit(words, UserWarning, "file.py", 74, module=module)
     assert len(told) == 1, "only where somebody else says so"
+
+
+def test_the_worst_of_groups_that_are_all_nan_is_nan() -> None:
+    mends.mend_wilds()
+    mends.mend_wilds()  # a second time changes nothing
+    from wilds.common.metrics.loss import ElementwiseLoss
+    from wilds.common.utils import maximum, minimum
+
+    nan = float("nan")
+    assert torch.isnan(maximum(torch.tensor([nan, nan])))
+    assert torch.isnan(minimum(torch.tensor([nan])))
+    assert (maximum(torch.tensor([1.0, nan, 3.0])), minimum(torch.tensor([2.0, nan]))) == (3.0, 2.0)
+    assert (maximum(torch.tensor([])), maximum([1, 2])) == (0.0, 2)
+    assert not hasattr(maximum.__wrapped__, "__wrapped__")
+    loss = ElementwiseLoss(torch.nn.CrossEntropyLoss(reduction="none"))
+    outputs, labels, groups = torch.full((2, 3), nan), torch.tensor([0, 1]), torch.tensor([0, 1])
+    assert torch.isnan(loss.compute_group_wise(outputs, labels, groups, 2, return_dict=False)[2])

@@ -5,9 +5,11 @@ Each mend says what broke and changes nothing where the original still works.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import sys
 import warnings
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -63,18 +65,47 @@ def mend_group_averages(utils: ModuleType) -> None:
     """Let `wilds.common.utils` average over groups without `torch_scatter`, where that is not installed."""
     if importlib.util.find_spec("torch_scatter") is not None:
         return
-    original = utils.avg_over_groups
-    utils.avg_over_groups = average_over_groups  # type: ignore[attr-defined]
-    # Modules that were imported earlier hold the original by name.
-    for name, module in list(sys.modules.items()):
-        if name.startswith("wilds.") and getattr(module, "avg_over_groups", None) is original:
-            module.avg_over_groups = average_over_groups  # type: ignore[attr-defined]
+    _replace("avg_over_groups", utils.avg_over_groups, average_over_groups, utils)
+
+
+def mend_worst_groups(utils: ModuleType) -> None:
+    """Let the worst of groups that are all NaN be NaN, where `wilds.common.utils` ends in torch's words on dimensions.
+
+    A run that diverges has such groups; with the mend the loss itself tells.
+    """
+    for name in ("minimum", "maximum"):
+        _replace(name, getattr(utils, name), _or_nan(getattr(utils, name)), utils)
+
+
+def _or_nan(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def worst(numbers: Any, *arguments: Any, **keywords: Any) -> Any:
+        if isinstance(numbers, torch.Tensor) and numbers.numel() and torch.isnan(numbers).all():
+            return numbers.flatten()[0]
+        return original(numbers, *arguments, **keywords)
+
+    return worst
+
+
+def _replace(name: str, original: Any, replacement: Any, utils: ModuleType) -> None:
+    """Put the replacement in place, also in modules that were imported earlier and hold the original by name."""
+    setattr(utils, name, replacement)
+    for key, module in list(sys.modules.items()):
+        if key.startswith("wilds.") and getattr(module, name, None) is original:
+            setattr(module, name, replacement)
+
+
+def mend_utils(utils: ModuleType) -> None:
+    """All that `wilds.common.utils` needs; a second time changes nothing."""
+    if not hasattr(utils.maximum, "__wrapped__"):
+        mend_worst_groups(utils)
+    mend_group_averages(utils)
 
 
 def mend_wilds() -> None:
     """All that the `wilds` package itself needs, for programs that use it without a checkout."""
     import wilds.common.utils
 
-    mend_group_averages(wilds.common.utils)
+    mend_utils(wilds.common.utils)
     # Pandas 3 hands out read-only columns; Camelyon17 makes tensors of them, which nobody writes to, and torch warns.
     warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning, r"wilds\.")

@@ -127,6 +127,17 @@ def test_gradients_accumulate_until_it_is_time() -> None:
     assert algorithm.batch_idx == 0
 
 
+@pytest.mark.parametrize("kind", [ERM, IRM, GroupDRO])
+def test_a_loss_that_is_no_number_is_told_as_such(kind: type) -> None:
+    algorithm = kind(inputs(no_group_logging=False))
+    with torch.no_grad():
+        algorithm.model[1].weight.fill_(float("nan"))
+    algorithm.eval()
+    assert math.isnan(algorithm.evaluate(batch())["objective"])
+    algorithm.train()
+    assert math.isnan(algorithm.update(batch())["objective"])
+
+
 def test_irm_by_hand() -> None:
     algorithm = IRM(inputs())
     x, y, _ = batch()

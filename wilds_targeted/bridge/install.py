@@ -44,7 +44,7 @@ def install(examples: Path) -> None:
     for name, function in _AFTER_SCRIPTS.items():
         hooks[name] = ImportHook(after=_call(_HOOKS, function), folder=examples)
     hooks["optimizer"] = replace(hooks["optimizer"], before=_call(_MENDS, "mend_transformers"))
-    hooks["wilds.common.utils"] = ImportHook(after=_call(_MENDS, "mend_group_averages"))
+    hooks["wilds.common.utils"] = ImportHook(after=_call(_MENDS, "mend_utils"))
     sys.meta_path.insert(0, HookingFinder(hooks))
     extend_parser_on_first_use()
     _end_with_one_line()
