@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -38,20 +38,37 @@ SETTINGS: Any = {
 """Matplotlib's, for all figures of ours."""
 
 
+def style_of(position: int) -> tuple[str, str]:
+    """Colour and marker of the row at that position; a colour that comes again has another marker.
+
+    >>> style_of(0), style_of(7)
+    (('#0072B2', 'o'), ('#0072B2', 's'))
+    """
+    color, _ = STYLES[position % len(STYLES)]
+    _, marker = STYLES[(position + position // len(STYLES)) % len(STYLES)]
+    return color, marker
+
+
 def color_of(position: int) -> str:
     """The colour of the row at that position, here and in the page's table."""
-    return STYLES[position % len(STYLES)][0]
+    return style_of(position)[0]
 
 
 def scatter(rows: Sequence[Row], metric_title: str) -> str:
+    """The plot as an ``<svg>`` element, the same for the same rows."""
+    return for_html(as_svg(draw_scatter(rows, metric_title)))
+
+
+def draw_scatter(
+    rows: Sequence[Row], metric_title: str, fit: Callable[[float], float] | None = None, fit_title: str = ""
+) -> Figure:
     """One faint marker for each run, a bold one with standard errors for each method's mean, and the line ID = OOD.
 
     Args:
         rows: The methods.
         metric_title: What was measured, for the axes.
-
-    Returns:
-        An ``<svg>`` element, the same for the same rows.
+        fit: Out-of-domain scores that in-domain ones predict, to be drawn as a curve.
+        fit_title: Its name.
     """
     # The settings hold while the figure is drawn, too: matplotlib reads some of them only then.
     with mpl.rc_context(SETTINGS):
@@ -60,7 +77,9 @@ def scatter(rows: Sequence[Row], metric_title: str) -> str:
         low, high = _limits(rows)
         axes.plot([low, high], [low, high], color="#888888", linestyle="--", linewidth=1, label="ID = OOD", zorder=1)
         for position, row in enumerate(rows):
-            _draw_method(axes, row, *STYLES[position % len(STYLES)])
+            _draw_method(axes, row, *style_of(position))
+        if fit is not None:
+            _draw_fit(axes, fit, fit_title, low, high)
         axes.set(
             xlim=(low, high),
             ylim=(low, high),
@@ -78,6 +97,12 @@ def scatter(rows: Sequence[Row], metric_title: str) -> str:
         figure.legend(
             handles[1:] + handles[:1], labels[1:] + labels[:1], loc="outside lower center", ncols=1, frameon=False
         )
+    return figure
+
+
+def as_svg(figure: Figure) -> str:
+    """The figure as an SVG file, the same for the same figure."""
+    with mpl.rc_context(SETTINGS):
         text = io.StringIO()
         # Tight, with room to spare: nothing that is drawn is cut off.
         figure.savefig(
@@ -86,7 +111,16 @@ def scatter(rows: Sequence[Row], metric_title: str) -> str:
             bbox_inches="tight",
             metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
         )
-    return for_html(text.getvalue())
+    return text.getvalue()
+
+
+def _draw_fit(axes: Axes, fit: Callable[[float], float], title: str, low: float, high: float) -> None:
+    """The curve, where both scores are shares."""
+    steps = 200
+    x = [low + (high - low) * step / steps for step in range(steps + 1)]
+    inside = [value for value in x if 0 < value < 100]
+    y = [100 * fit(value / 100) for value in inside]
+    axes.plot(inside, y, color="#444444", linewidth=1.2, label=title, zorder=1.5)
 
 
 def _draw_method(axes: Axes, row: Row, color: str, marker: str) -> None:
