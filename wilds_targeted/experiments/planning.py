@@ -38,9 +38,8 @@ def plan_lines(
         words = [word if word != DATA_FOLDER else root_dir for word in protocol.miniature]
         lines += ["# The generated data:", shlex.join(["wilds-targeted", *words])]
     if search is not None:
-        lines.append(
-            f"# Tuning: {len(search.draws)} draws, seeds {', '.join(map(str, search.seeds))}; a draw that comes twice once:"
-        )
+        seeds = ", ".join(map(str, search.seeds))
+        lines.append(f"# Tuning: {len(search.draws)} draws, seeds {seeds}; a draw that comes twice once:")
         lines += [line(unit) for unit in tuning]
     if is_open and search is not None:
         values = {name: f"CHOSEN_{name.replace('.', '_')}" for name in search.draws[0]}

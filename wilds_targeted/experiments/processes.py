@@ -147,6 +147,7 @@ def run_jobs(
         futures = {pool.submit(job): job for job in jobs}
         while futures:
             done, _ = wait(futures, POLL_SECONDS, FIRST_COMPLETED)
+            leave_if_asked()
             waiting()
             for future in done:
                 finished(futures.pop(future), future.result())
@@ -205,15 +206,20 @@ def _what_happened(job: Job, status: int) -> str:
     return f"{job.name} {ended}; the end of {job.output}: {last}"
 
 
+_caught: list[int] = []
+"""Signals that came."""
+
+
 @contextlib.contextmanager
 def signals_raise() -> Iterator[None]:
     """SIGTERM and SIGHUP become SystemExit, so that the blocks that clean up run; only the main thread can ask so."""
     before = {}
     if threading.current_thread() is threading.main_thread():
-        before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+        before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
 
     def leave(number: int, _: FrameType | None) -> None:
-        raise SystemExit(128 + number)
+        _caught.append(number)
+        leave_if_asked()
 
     try:
         for number, handler in before.items():
@@ -223,3 +229,15 @@ def signals_raise() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        if before:
+            _caught.clear()
+
+
+def leave_if_asked() -> None:
+    """Raise what a signal asks for.
+
+    An exception that a signal raises in the callback of a weak reference is told on standard error and lost; loops that
+    wait long call this.
+    """
+    if _caught:
+        raise KeyboardInterrupt if _caught[0] == signal.SIGINT else SystemExit(128 + _caught[0])

@@ -20,7 +20,14 @@ from wilds_targeted.experiments.results import Estimate
 from wilds_targeted.experiments.runs import read_run
 from wilds_targeted.experiments.sweep.choice import DrawScores, choose
 from wilds_targeted.experiments.sweep.driver import Outcome
-from wilds_targeted.experiments.sweep.records import FINAL, Record, aligned, write_results, write_run_list
+from wilds_targeted.experiments.sweep.records import (
+    FINAL,
+    Record,
+    aligned,
+    begin_run_list,
+    write_results,
+    write_run_list,
+)
 from wilds_targeted.experiments.sweep.search import Search, all_scores, records_of, tune
 from wilds_targeted.experiments.sweep.stage import Conduct, Stage, opened
 from wilds_targeted.experiments.sweep.unit import Failure, Result, Unit, read_json, write_json
@@ -101,7 +108,7 @@ def reproduce(protocol: Protocol, out: str | Path, conduct: Conduct, command: Co
         records: list[Record] = []
         draws: list[DrawScores] = []
         chosen = None
-        write_run_list(folder, recipe, {})
+        begin_run_list(folder, recipe)
         if search is not None:
             chosen = chosen_before(folder, search)
             outcomes = tune(stage, search, protocol.later, again=chosen is None)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wilds_targeted.errors import DataError, one_line
-from wilds_targeted.experiments.processes import POLL_SECONDS
+from wilds_targeted.experiments.processes import POLL_SECONDS, leave_if_asked
 from wilds_targeted.experiments.progress import Progress, epochs_evaluated, tell
 from wilds_targeted.experiments.sweep.backend import Backend
 from wilds_targeted.experiments.sweep.unit import (
@@ -81,6 +81,7 @@ class Driver:
         with Progress(len(units), units[0].epochs) as progress:
             while futures:
                 done, _ = wait(futures, POLL_SECONDS, FIRST_COMPLETED)
+                leave_if_asked()
                 running = [unit for future, unit in futures.items() if future.running() or future in done]
                 for unit in to_begin.intersection(running):
                     begun(unit)

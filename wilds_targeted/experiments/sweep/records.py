@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wilds_targeted.errors import DataError
 from wilds_targeted.experiments.recipes import Recipe
 from wilds_targeted.experiments.runs import LIST_FILE
 from wilds_targeted.experiments.space import as_word
@@ -18,6 +19,7 @@ from wilds_targeted.files import written_whole
 
 RESULTS_FILE = "results.csv"
 TUNING, FINAL = "tuning", "final"
+_STAGE, _DRAW, _SEED, _EPOCH, _RUN, _FAILURE = "stage", "draw", "seed", "epoch", "run", "failure"
 
 
 @dataclass(frozen=True)
@@ -50,20 +52,70 @@ def write_results(folder: Path, recipe: Recipe, records: Sequence[Record]) -> No
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(
             [
-                "stage",
-                "draw",
-                "seed",
+                _STAGE,
+                _DRAW,
+                _SEED,
                 *names,
-                "epoch",
+                _EPOCH,
                 *(f"{split} {recipe.metric}" for split in splits),
-                "run",
-                "failure",
+                _RUN,
+                _FAILURE,
             ]
         )
         for record in records:
             drawn = [as_word(record.values[name]) if name in record.values else "" for name in names]
             number = "" if record.draw is None else record.draw
             writer.writerow([record.stage, number, record.unit.seed, *drawn, *_cells(record)])
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a table of results tells of the search.
+
+    Args:
+        metric: The score on ``val`` that chose.
+        searched: The names of what was drawn.
+        draws: How many draws there were.
+        seeds: With which each of them was trained.
+        failed: How many of these runs failed.
+        has_final: Whether the chosen draw was trained anew.
+    """
+
+    metric: str
+    searched: tuple[str, ...]
+    draws: int
+    seeds: tuple[int, ...]
+    failed: int
+    has_final: bool
+
+
+def read_search(folder: Path) -> Told | None:
+    """The search of which `write_results` wrote the table into that folder; None without a table, or a search.
+
+    Raises:
+        DataError: The table is something else.
+    """
+    path = folder / RESULTS_FILE
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            columns, *lines = list(csv.reader(file, strict=True)) or [[]]
+        rows = [dict(zip(columns, line, strict=True)) for line in lines]
+        tuning = [row for row in rows if row[_STAGE] == TUNING and row[_DRAW]]
+        if not tuning:
+            return None
+        end = columns.index(_EPOCH)
+        return Told(
+            metric=columns[end + 1].removeprefix("val "),
+            searched=tuple(columns[columns.index(_SEED) + 1 : end]),
+            draws=len({row[_DRAW] for row in tuning}),
+            seeds=tuple(sorted({int(row[_SEED]) for row in tuning})),
+            failed=sum(bool(row[_FAILURE]) for row in tuning),
+            has_final=any(row[_STAGE] == FINAL for row in rows),
+        )
+    except FileNotFoundError:
+        return None
+    except (csv.Error, IndexError, KeyError, ValueError) as error:
+        raise DataError(f"{path} is not what a sweep writes ({error}): give the same command again") from error
 
 
 def _cells(record: Record) -> list[object]:
@@ -81,6 +133,12 @@ def write_run_list(folder: Path, recipe: Recipe, outcomes: Mapping[Unit, Outcome
     ]
     contents = {"recipe": recipe.name, "title": recipe.title, "runs": done, "failed": failed}
     write_json(folder / LIST_FILE, contents)
+
+
+def begin_run_list(folder: Path, recipe: Recipe) -> None:
+    """A list without runs, unless there is one: no run counts before the end, and `report` must not take them all."""
+    if not (folder / LIST_FILE).exists():
+        write_run_list(folder, recipe, {})
 
 
 def draws_table(recipe: Recipe, draws: Sequence[DrawScores], chosen: int | None) -> str:

@@ -84,7 +84,7 @@ def tune(stage: Stage, search: Search, later: int = 0, again: bool = True) -> di
         later: How many units come after these.
         again: Whether those that failed in an earlier call are tried again.
     """
-    ledger = Ledger(_storage(stage), _study_name(search), search.recipe.search)
+    ledger = Ledger(_storage(stage), study_name(search), search.recipe.search)
     ledger.enqueue(search.draws)
     outcomes: dict[Unit, Outcome] = {}
     draws_of: dict[Unit, list[int]] = {}
@@ -135,7 +135,7 @@ def _storage(stage: Stage) -> str:
     return stage.conduct.storage or f"sqlite:///{(stage.folder / LEDGER_FILE).absolute()}"
 
 
-def _study_name(search: Search) -> str:
-    """Another search has another study, also where many share a storage."""
-    settings = json.dumps(search.settings, sort_keys=True)
+def study_name(search: Search) -> str:
+    """The name of its study: another search has another, and so has one with other seeds, whose means are others."""
+    settings = json.dumps([search.settings, search.seeds], sort_keys=True)
     return f"{search.recipe.name} {hashlib.sha256(settings.encode()).hexdigest()[:10]}"

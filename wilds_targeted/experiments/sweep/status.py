@@ -11,7 +11,7 @@ from wilds_targeted.errors import DataError
 from wilds_targeted.experiments.progress import epochs_evaluated
 from wilds_targeted.experiments.sweep.stage import PLAN_FILE
 from wilds_targeted.experiments.sweep.unit import (
-    UNIT_FILE,
+    STARTS_FILE,
     UNITS_FOLDER,
     Failure,
     Result,
@@ -116,7 +116,7 @@ def _status(folder: Path) -> Status:
             if (result := read_result(place)) is not None:
                 results.append(result)
                 continue
-            is_running = is_locked(place / UNIT_FILE)
+            is_running = is_locked(place / STARTS_FILE)
             if not is_running and (failure := read_failure(place)) is not None:
                 failed[name] = failure
                 continue

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wilds_targeted.experiments.recipes import Recipe
 from wilds_targeted.experiments.sweep.choice import DrawScores, choose
-from wilds_targeted.experiments.sweep.records import write_results, write_run_list
+from wilds_targeted.experiments.sweep.records import begin_run_list, write_results, write_run_list
 from wilds_targeted.experiments.sweep.search import Search, all_scores, records_of, tune
 from wilds_targeted.experiments.sweep.stage import Conduct, opened
 from wilds_targeted.experiments.sweep.unit import Failure
@@ -56,7 +56,7 @@ def run_sweep(search: Search, folder: str | Path, conduct: Conduct) -> SweepOutc
     folder = Path(folder)
     recipe = search.recipe
     with opened(folder, {"kind": "sweep", **search.settings}, recipe, conduct) as stage:
-        write_run_list(folder, recipe, {})
+        begin_run_list(folder, recipe)
         outcomes = tune(stage, search)
         draws = all_scores(search, outcomes)
         write_results(folder, recipe, records_of(search, outcomes))

@@ -97,7 +97,8 @@ def do_unit(params: dict[str, Any], train: Train = train_here) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / UNIT_FILE).exists():
         write_json(folder / UNIT_FILE, task.unit)
-    with _alone(folder / UNIT_FILE):
+    (folder / STARTS_FILE).touch()
+    with _alone(folder / STARTS_FILE):
         if read_result(folder) is not None:
             return
         forget_failure(folder)

@@ -1,0 +1,108 @@
+"""A sweep whose training is fake, in a process of its own or in this one.
+
+As a program: ``fake_sweep.py FOLDER OUT sweep|reproduce JOBS``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fake_unit import read_calls
+
+from wilds_targeted.experiments.protocol import Protocol
+from wilds_targeted.experiments.recipes import get_recipe
+from wilds_targeted.experiments.reproduce import Reproduction, reproduce
+from wilds_targeted.experiments.sweep.backend import LocalPool
+from wilds_targeted.experiments.sweep.stage import Conduct
+from wilds_targeted.experiments.sweep.sweep import SweepOutcome, run_sweep, search_of
+
+RECIPE = """
+dataset = "iwildcam"
+flags = "--algorithm ERM --n_epochs 3 --val_metric acc_avg"
+metric = "acc_avg"
+in_domain = "id_test"
+out_of_domain = "test"
+n_draws = 4
+tuning_seeds = [0, 1]
+final_seeds = [0, 1, 2]
+images = { train = 100, id_val = 10, id_test = 20, val = 30, test = 40 }
+
+[[recipes]]
+name = "mine"
+title = "My Method"
+flags = "--transform image_base"
+search.lr = { log10_uniform = [-4, -2] }
+tuned = { lr = 0.001 }
+[[recipes.published]]
+table = "tab:mine"
+id_test = [95.0, 1.0]
+test = [50.0, 0.5]
+"""
+
+
+@dataclass
+class FakeSweep:
+    """Runs sweeps with `fake_unit.py` and reads what it noted."""
+
+    folder: Path
+    out: Path
+
+    def prepare(self, seconds: float = 0.0, **behaviour: str) -> FakeSweep:
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / "mine.toml").write_text(RECIPE)
+        named = {name.replace("_", "-"): what for name, what in behaviour.items()}
+        (self.folder / "behaviour.json").write_text(json.dumps({"seconds": seconds, **named}))
+        return self
+
+    def command(self, words: Sequence[str]) -> list[str]:
+        return [sys.executable, str(Path(__file__).with_name("fake_unit.py")), str(self.folder), *words]
+
+    def conduct(self, jobs: int = 2, gpus: Sequence[str] = (), **options: Any) -> Conduct:
+        return Conduct(
+            root_dir=Path("data"), backends=lambda: LocalPool(jobs, gpus, self.command), command="again", **options
+        )
+
+    def sweep(
+        self, n_draws: int | None = None, seeds: Sequence[int] | None = None, draw_seed: int = 0, **conduct: Any
+    ) -> SweepOutcome:
+        recipe = replace(get_recipe(str(self.folder / "mine.toml")), name="iwildcam/mine")
+        return run_sweep(search_of(recipe, n_draws, seeds, draw_seed), self.out, self.conduct(**conduct))
+
+    def protocol(self, **options: Any) -> Protocol:
+        return Protocol.of(replace(get_recipe(str(self.folder / "mine.toml")), name="iwildcam/mine"), **options)
+
+    def reproduce(self, options: dict[str, Any] | None = None, **conduct: Any) -> Reproduction:
+        return reproduce(self.protocol(**(options or {})), self.out, self.conduct(**conduct))
+
+    def calls(self, what: str) -> list[dict[str, Any]]:
+        return [call for call in read_calls(self.folder) if call["what"] == what]
+
+
+def wait_until_gone(pids: Sequence[int]) -> None:
+    deadline = time.monotonic() + 10
+    for pid in pids:
+        while _lives(pid):
+            assert time.monotonic() < deadline, f"{pid} outlived the driver"
+            time.sleep(0.02)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    # Nobody may have collected an orphan that has ended.
+    return not (state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+if __name__ == "__main__":
+    fake = FakeSweep(Path(sys.argv[1]), Path(sys.argv[2]))
+    getattr(fake, sys.argv[3])(jobs=int(sys.argv[4]))
