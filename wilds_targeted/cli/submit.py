@@ -105,7 +105,7 @@ def _remarks(bundle: Bundle) -> list[str]:
     remarks = []
     if bundle.left_out:
         remarks.append(
-            f"Seeds {in_words(bundle.left_out)} were left out: {rule.source} asks for {rule.seeds_in_words}."
+            f"Left out, since {rule.source} asks for seeds {rule.seeds_in_words}: {in_words(bundle.left_out)}."
         )
     if not rule.is_on_leaderboard:
         remarks.append(f"WILDS's leaderboard has no {rule.dataset}; its own evaluator gave the scores.")

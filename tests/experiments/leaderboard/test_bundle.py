@@ -105,7 +105,7 @@ def test_the_real_script_scores_bundles_of_ten_and_of_twenty_seeds(
         assert json.loads((out / "all_results.json").read_text())["camelyon17"] == bundle.results
     if number == 20:
         text = (bundle.path / "SUBMISSION.md").read_text()
-        assert "Seeds 10-19 are there, too, and were left out." in text
+        assert "Further seeds that are there and were left out: 10-19." in text
 
 
 def test_other_numbers_of_the_script_are_an_error(
@@ -146,6 +146,62 @@ def test_what_is_replaced_and_what_is_not(copy: Copy, camelyon_miniature: Path, 
 
 
 @pytest.mark.usefixtures("no_checkout")
+def test_only_a_whole_bundle_is_replaced(
+    copy: Copy, camelyon_miniature: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, out = copy(), tmp_path / "bundle"
+
+    def refusal(place: Path) -> str:
+        before = files_of(out)
+        with pytest.raises(DataError) as error:
+            submit([runs], place, camelyon_miniature, author=Author(name="Another"), force=True)
+        assert files_of(out) == before
+        return str(error.value).removeprefix(f"{place} ").partition(";")[0]
+
+    submit([runs], out, camelyon_miniature)
+    (tmp_path / "link").symlink_to(out)
+    assert refusal(tmp_path / "link") == "is a link"
+    note = out / "camelyon17" / "notes.txt"
+    note.write_text("mine")
+    assert refusal(out) == "holds camelyon17/notes.txt, which no bundle of these runs has"
+    note.unlink()
+    (out / "SUBMISSION.md").rename(tmp_path / "elsewhere.md")
+    assert refusal(out) == "holds no whole bundle: SUBMISSION.md is not there"
+    (tmp_path / "elsewhere.md").rename(out / "SUBMISSION.md")
+    (out / "camelyon17").rename(tmp_path / "moved")
+    (out / "camelyon17").symlink_to(tmp_path / "moved")
+    assert refusal(out) == "holds camelyon17, which no bundle of these runs has"
+    monkeypatch.chdir(out)
+    assert refusal(out) == "is the current folder, which can't be replaced"
+
+
+@pytest.mark.usefixtures("no_checkout")
+@pytest.mark.parametrize("step", [1, 2])
+def test_an_interruption_leaves_the_bundle_that_was_there(
+    step: int, copy: Copy, camelyon_miniature: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Right after each of the two renames that put a bundle in another one's place."""
+    runs, out = copy(), tmp_path / "bundle"
+    submit([runs], out, camelyon_miniature)
+    first, done, rename = files_of(out), [], Path.rename
+
+    def interrupted(path: Path, target: Path) -> Path:
+        found = rename(path, target)
+        done.append(path)
+        if len(done) == step:
+            raise KeyboardInterrupt
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            submit([runs], out, camelyon_miniature, author=Author(name="Another"), force=True)
+    assert (files_of(out) == first) == (step == 1), "the old one, or the whole new one"
+    assert ("# Another" in (out / "SUBMISSION.md").read_text()) == (step == 2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "runs"]
+
+
+@pytest.mark.usefixtures("no_checkout")
 def test_the_command_tells_scores_and_what_is_left_to_do(copy: Copy, camelyon_miniature: Path, tmp_path: Path) -> None:
     words = [str(copy(*range(12))), "--out", str(tmp_path / "bundle"), "--root_dir", str(camelyon_miniature)]
     result = CliRunner().invoke(command, words)
@@ -157,7 +213,7 @@ def test_the_command_tells_scores_and_what_is_left_to_do(copy: Copy, camelyon_mi
         "val      80.00 (0.00)",
         "Per cent, mean (standard deviation) over seeds 0-9.",
         "",
-        "Seeds 10-11 were left out: WILDS's leaderboard asks for 0-9.",
+        "Left out, since WILDS's leaderboard asks for seeds 0-9: 10-11.",
         "Not compared with WILDS's evaluate.py: there is no checkout (`wilds-targeted fetch-wilds` makes one).",
         "The data are a generated miniature: nothing for a leaderboard.",
         f"{tmp_path}/bundle holds the bundle.",
@@ -226,7 +282,7 @@ def test_a_miniature_may_have_other_seeds(copy: Copy, camelyon_miniature: Path, 
     words = ["--out", str(tmp_path / "bundle"), "--root_dir", str(camelyon_miniature), "--wilds", str(checkout)]
     result = CliRunner().invoke(command, [str(copy(0, 1, 2)), *words, "--seeds", "1-2"])
     assert result.exit_code == 0, result.output
-    assert "Seeds 0 were left out: --seeds asks for 1-2." in result.stdout
+    assert "Left out, since --seeds asks for seeds 1-2: 0." in result.stdout
     assert "Seeds by --seeds, not those of WILDS's leaderboard: its script does not take this bundle." in result.stdout
     assert "The seeds (1-2) were chosen with --seeds" in (tmp_path / "bundle" / "SUBMISSION.md").read_text()
 

@@ -11,10 +11,15 @@ from click.testing import CliRunner
 from made_runs import Copy, make_run
 
 from wilds_targeted.cli.submit import command
+from wilds_targeted.errors import DataError
 from wilds_targeted.experiments.leaderboard.description import TO_FILL_IN
+from wilds_targeted.experiments.leaderboard.selection import how_tuned
 from wilds_targeted.experiments.leaderboard.settings import of_interest, reasons_against_standard
 from wilds_targeted.experiments.leaderboard.submission import submit
-from wilds_targeted.experiments.runs import read_run
+from wilds_targeted.experiments.recipes import get_recipe
+from wilds_targeted.experiments.runs import find_runs, read_run
+from wilds_targeted.experiments.sweep.records import FINAL, TUNING, Record, write_results
+from wilds_targeted.experiments.sweep.unit import Failure, Result, Unit
 from wilds_targeted.runner.outputs import save_model
 
 pytestmark = pytest.mark.usefixtures("no_checkout")
@@ -67,7 +72,7 @@ def test_with_everything_said_the_archives_place_stays_open(
     assert "| `--weight_decay` | `0.01` |" in lines
     assert "| 4 | 1 | 62.50 | 60.00 | 80.00 |" in lines  # 9 of 24, 8 of 20 and 4 of 20 are wrong
     assert "- trained with (seeds 0) torch 2.6.0" in lines
-    assert "- trained with (seeds 1, 2, 3, 4, 5, 6, 7, 8, 9) torch 2.7.0" in lines
+    assert "- trained with (seeds 1-9) torch 2.7.0" in lines
 
 
 def test_reasons_come_from_the_registry(camelyon: Any, tmp_path: Path) -> None:
@@ -81,6 +86,23 @@ def test_reasons_come_from_the_registry(camelyon: Any, tmp_path: Path) -> None:
     assert reasons("--transform", "stain_color_jitter") == [
         "the augmentation `stain_color_jitter` is made for camelyon17"
     ]
+
+
+def test_a_smallest_score_and_a_log_without_transform(copy: Copy, camelyon_miniature: Path, tmp_path: Path) -> None:
+    """`--val_metric_decreasing` turns the choice around: epoch 0, of which half is wrong on `val`."""
+    runs = copy()
+    for seed in range(10):
+        folder = runs / f"seed{seed}"
+        log = (folder / "log.txt").read_text()
+        log = log.replace("Val metric decreasing: False", "Val metric decreasing: True")
+        (folder / "log.txt").write_text(log.replace("Transform: stain_color_jitter", "Transform: None"))
+        for path in folder.glob("*_epoch:0_pred.csv"):
+            path.replace(path.with_name(path.name.replace("epoch:0", "epoch:best")))
+    bundle = submit([runs], tmp_path / "bundle", camelyon_miniature)
+    assert {replicate.epoch for replicate in bundle.replicates} == {0}
+    text = (tmp_path / "bundle" / "SUBMISSION.md").read_text()
+    assert "in the epoch with the\nsmallest `acc_avg` on `val`." in text
+    assert "No augmentation beyond WILDS's own base steps (`None`)." in text
 
 
 def test_weights_from_elsewhere_are_named(copy: Copy, camelyon_miniature: Path, tmp_path: Path) -> None:
@@ -113,14 +135,17 @@ def test_the_folder_of_a_recipe_tells_method_and_selection(
     (runs / "runs.json").write_text(
         f'{{"recipe": "camelyon17/stain_color_jitter", "title": "Stain Color Jitter", "runs": [{listed}]}}'
     )
-    # As `reproduce` writes it: three draws, of which one run failed, and the final runs.
-    rows = ["stage,draw,seed,lr,transform_p,epoch,val acc_avg,id_val acc_avg,test acc_avg,run,failure"]
-    rows += [f"tuning,{draw},{seed},0.1,0.5,2,0.8,0.8,0.7,units/a," for draw in range(3) for seed in (0, 1)]
-    rows[-1] = "tuning,2,1,0.1,0.5,,,,,units/a,broken"
-    rows += [f"final,1,{seed},0.1,0.5,2,0.8,0.8,0.7,units/a," for seed in range(10)]
     submit([runs], tmp_path / "untold", camelyon_miniature)
     assert f"{TO_FILL_IN}: what was searched" in (tmp_path / "untold" / "SUBMISSION.md").read_text()
-    (runs / "results.csv").write_text("\n".join(rows) + "\n")
+
+    def record(stage: str, draw: int, seed: int) -> Record:
+        unit = Unit(recipe.name, "draw", ("--lr", str(draw)), seed)
+        ended = Failure("broken,\nin two lines", 1) if draw == 2 and seed == 1 else Result(2, 0.8, 0.8, 0.7, 1.0, 1, [])
+        return Record(stage, draw, {"lr": 0.1 * draw, "transform_p": 0.5}, unit, ended)
+
+    recipe = get_recipe("camelyon17/stain_color_jitter")
+    tuning = [record(TUNING, draw, seed) for draw in range(3) for seed in (0, 1)]
+    write_results(runs, recipe, [*tuning, *(record(FINAL, 1, seed) for seed in range(10))])
     submit([runs], tmp_path / "bundle", camelyon_miniature)
     text = (tmp_path / "bundle" / "SUBMISSION.md").read_text()
     assert text.startswith("# Stain Color Jitter on camelyon17\n")
@@ -130,3 +155,17 @@ def test_the_folder_of_a_recipe_tells_method_and_selection(
         "with the best mean `acc_avg` on `val` was chosen and trained with the seeds above.\n"
     ) in text
     assert "of the hyperparameters: told below |" in text
+    # A sweep's runs are those of the chosen draw.
+    write_results(runs, recipe, tuning[:2])
+    (run, *_) = find_runs([runs])
+    assert how_tuned(run) == (
+        "By 1 random draw of `lr`, `transform_p`, each trained with seeds 0-1: the draw with the best mean `acc_avg` "
+        "on `val` was chosen; the scores above are of its runs."
+    )
+    for text in ("", "stage,draw\n", "stage,draw,seed\ntuning,0\n", "stage,draw,seed,epoch\ntuning,0,0,1\n"):
+        (runs / "results.csv").write_text(text)
+        if "tuning" in text:
+            with pytest.raises(DataError, match=r"results\.csv is not what a sweep writes"):
+                how_tuned(run)
+        else:
+            assert how_tuned(run) is None

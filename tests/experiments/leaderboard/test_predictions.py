@@ -14,7 +14,7 @@ from wilds_targeted.errors import DataError
 from wilds_targeted.experiments.leaderboard.predictions import read_predictions
 
 
-@pytest.mark.parametrize("text", ["0\n2\n1\n", "0\r\n2\r\n1\r\n", "0\n2\n1"])
+@pytest.mark.parametrize("text", ["0\n2\n1\n", "0\r\n2\r\n1\r\n", "0\n2\n1", "0\r\n2\r\n1\r"])
 def test_labels_are_read(tmp_path: Path, text: str) -> None:
     path = tmp_path / "some.csv"
     path.write_bytes(text.encode())
@@ -33,6 +33,9 @@ BROKEN = [
     ("0\n1.0\n2\n", ", line 2, is '1.0', not a whole number from 0"),
     ("nan\n1\n2\n", ", line 1, is 'nan', not a whole number from 0"),
     ("0\n01\n2\n", ", line 2, is '01', not a whole number from 0"),
+    ("0\n1 \n2\n", ", line 2, has spaces or invisible marks beside its label ('1 ')"),
+    ("\ufeff0\n1\n2\n", r", line 1, has spaces or invisible marks beside its label ('\ufeff0')"),
+    ("0\r1\r2\r", r", line 1, is '0\r1\r2', not a whole number from 0"),
     ("0\n1_0\n2\n", ", line 2, is '1_0', not a whole number from 0"),
     ("0\n\u0661\n2\n", ", line 2, is '\u0661', not a whole number from 0"),
     ("0,0.3,0.7\n", ", line 1, has several values ('0,0.3,0.7')"),

@@ -267,8 +267,10 @@ def test_data_without_a_rule_of_ours_are_refused() -> None:
         with_seeds(rule_for("camelyon17"), (0, 1), is_miniature=False)
     with pytest.raises(ConfigError, match="two different seeds"):
         with_seeds(rule_for("birdcalls"), (1, 1), is_miniature=False)
-    with pytest.raises(ConfigError, match="whole numbers and ranges"):
-        parse_seeds("0-x")
+    for text in ("0-x", "", "4-2", "-1", "0-1000", "1" * 5000, "\u0661"):
+        with pytest.raises(ConfigError, match="whole numbers and ranges"):
+            parse_seeds(text)
+    assert parse_seeds(" 3, 0-1") == (3, 0, 1)
 
 
 def test_the_rules_are_those_of_the_leaderboards_script(real_checkout: Path) -> None:

@@ -7,10 +7,10 @@ import gzip
 import io
 import json
 import os
-import shutil
+import re
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from wilds_targeted.errors import DataError
@@ -52,8 +52,7 @@ def write_bundle(
     Raises:
         DataError: Something else is there.
     """
-    ours = {dataset, results_name(dataset), ARCHIVE, SUBMISSION}
-    _refuse_foreign(out, ours)
+    _refuse_foreign(out, dataset)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as temporary:
         new = Path(temporary, "new")
@@ -91,14 +90,34 @@ def pack(dataset: str, predictions: Mapping[str, bytes]) -> bytes:
     return packed.getvalue()
 
 
-def _refuse_foreign(out: Path, ours: Iterable[str]) -> None:
-    """A folder that holds anything but a bundle is not ours to replace."""
-    if out.exists() and not out.is_dir():
+def _refuse_foreign(out: Path, dataset: str) -> None:
+    """A folder that holds anything but a whole bundle is not ours to replace."""
+    if out.is_symlink():
+        raise DataError(f"{out} is a link; choose a new folder as --out.")
+    if not out.exists():
+        return
+    if not out.is_dir():
         raise DataError(f"{out} is a file; choose a folder as --out.")
-    foreign = sorted({entry.name for entry in out.iterdir()} - set(ours)) if out.exists() else []
-    if foreign or out.is_symlink():
-        what = f"holds {', '.join(foreign[:3])}" if foreign else "is a link"
-        raise DataError(f"{out} {what}, which no bundle of these runs has; choose a new folder as --out.")
+    if out.samefile(Path.cwd()):
+        raise DataError(f"{out} is the current folder, which can't be replaced; choose a new one inside it as --out.")
+    ours = {dataset, results_name(dataset), ARCHIVE, SUBMISSION}
+    there = {entry.name for entry in out.iterdir()}
+    if foreign := sorted(there - ours) or _foreign_files(out / dataset):
+        what = f"holds {', '.join(foreign[:3])}, which no bundle of these runs has"
+    elif there and there != ours:
+        what = f"holds no whole bundle: {', '.join(sorted(ours - there))} is not there"
+    else:
+        return
+    raise DataError(f"{out} {what}; choose a new folder as --out.")
+
+
+def _foreign_files(folder: Path) -> list[str]:
+    """What a bundle's folder of predictions does not have."""
+    if not folder.is_dir() or folder.is_symlink():
+        return [folder.name] if os.path.lexists(folder) else []
+    ours = re.compile(rf"{re.escape(folder.name)}_split:[^:]+_seed:\d+_epoch:best_pred\.csv")
+    names = sorted(entry.name for entry in folder.iterdir())
+    return [f"{folder.name}/{name}" for name in names if not ours.fullmatch(name)]
 
 
 def _files(folder: Path) -> list[str]:
@@ -112,18 +131,16 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _put_in_place(new: Path, out: Path, old: Path) -> None:
-    """Let the new folder take its place; a bundle that was there comes back if that fails."""
+    """Let the new folder take its place; a bundle that was there comes back if that fails, or is interrupted."""
     for path in new.rglob("*"):
         if path.is_file():
             with path.open("rb") as file:
                 os.fsync(file.fileno())
-    if not out.exists():
-        new.rename(out)
-        return
-    out.rename(old)
     try:
+        if out.exists():
+            out.rename(old)
         new.rename(out)
-    except OSError:
-        old.rename(out)
+    except BaseException:
+        if old.exists() and not out.exists():
+            old.rename(out)
         raise
-    shutil.rmtree(old)

@@ -103,10 +103,10 @@ def _unfinished(run: RunFolder) -> Iterator[str]:
     except DataError as error:
         yield one_line(error)
         return
-    missing = [epoch for epoch in range(wanted) if epoch not in there]
-    if missing or not wanted:
+    done = sum(0 <= epoch < wanted for epoch in there)
+    if done < wanted or not wanted:
         yield (
-            f"{run.path} is unfinished: val_eval.csv has {len(there)} of {wanted} epochs; let it go on with the same "
+            f"{run.path} is unfinished: val_eval.csv has {done} of {wanted} epochs; let it go on with the same "
             f"flags and --resume"
         )
 

@@ -14,10 +14,11 @@ import jinja2
 from wilds_targeted.errors import DataError
 from wilds_targeted.experiments.leaderboard.bundle import ARCHIVE, SUBMISSION
 from wilds_targeted.experiments.leaderboard.checks import Replicate
-from wilds_targeted.experiments.leaderboard.rules import GUIDELINES, Rule
+from wilds_targeted.experiments.leaderboard.rules import GUIDELINES, Rule, in_words
 from wilds_targeted.experiments.leaderboard.scoring import Results
 from wilds_targeted.experiments.leaderboard.selection import how_tuned
 from wilds_targeted.experiments.leaderboard.settings import (
+    NONE,
     of_interest,
     reasons_against_standard,
     transforms_of,
@@ -98,7 +99,10 @@ def describe(facts: Facts, author: Author) -> str:
         archive_sha256=hashlib.sha256(facts.archive).hexdigest(),
         guidelines=GUIDELINES,
         to_fill_in=TO_FILL_IN,
-        val_metric=run.val_metric,
+        chosen_by=f"{'smallest' if run.val_metric_decreasing else 'best'} `{run.val_metric}` on `val`",
+        algorithm=run.algorithm,
+        model=settings.get("model", NONE),
+        base_steps=run.transform,
         settings={name: _in_a_cell(value) for name, value in settings.items()},
         augmentations=_augmentations(run),
         parameters=_count_parameters(run),
@@ -195,6 +199,6 @@ def _all_versions(runs: Iterable[RunFolder]) -> list[str]:
         trained.setdefault(told, []).append(run.seed)
     lines = []
     for told, seeds in trained.items():
-        of = "" if len(trained) == 1 else f" (seeds {', '.join(map(str, seeds))})"
+        of = "" if len(trained) == 1 else f" (seeds {in_words(seeds)})"
         lines.append(f"trained with{of} {told or f'{TO_FILL_IN}: the runs do not tell'}")
     return [*lines, f"scored with {', '.join(f'{name} {version}' for name, version in versions())}"]

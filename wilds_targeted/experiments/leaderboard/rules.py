@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from wilds_targeted.errors import ConfigError, closest
 
 GUIDELINES = "https://wilds.stanford.edu/submit/"
+_MOST_SEEDS = 1000
 
 
 @dataclass(frozen=True)
@@ -122,8 +124,11 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     """
     seeds: list[int] = []
     for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise ConfigError(f"--seeds {text}: whole numbers and ranges are expected, such as 0-4 or 0,1,5.")
-        seeds += range(int(first), int(last or first) + 1)
+        found = re.fullmatch(r"\s*([0-9]{1,9})(?:-([0-9]{1,9}))?\s*", part)
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
+        if not 0 <= last - first < _MOST_SEEDS:
+            raise ConfigError(
+                f"--seeds {text}: whole numbers and ranges of at most {_MOST_SEEDS} are expected, such as 0-4 or 0,1,5."
+            )
+        seeds += range(first, last + 1)
     return tuple(seeds)
