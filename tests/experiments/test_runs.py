@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from wilds_targeted.errors import DataError
+from wilds_targeted.experiments.report.gathering import Choices, gather
 from wilds_targeted.experiments.runs import find_runs, read_list, read_run
 
 TINY = (
@@ -68,6 +69,10 @@ def test_both_scripts_folders_are_read(run: Callable, examples: Path, miniature:
     assert found[0].best_epoch() == found[1].best_epoch()
     assert set(found[0].versions) == {"wilds-targeted", "torch", "torchvision", "numpy", "wilds", "Python"}
     assert found[1].versions == {}
+    # Both are one method: the same settings, though each script logs some that the other has not.
+    (section,) = gather(found, Choices({}, ("val", "test")))
+    assert [method.seeds for method in section.methods] == [(3,)]
+    assert "theirs has the seed 3 and the settings of" in section.notes[0]
     # A later evaluation adds a head, and a row to every table; it changes nothing about the run.
     again = run("wilds-targeted", "run", "--runner", "builtin", *flags, "--log_dir", "logs/ours", "--eval_only", "true",
                 how="command")  # fmt: skip
