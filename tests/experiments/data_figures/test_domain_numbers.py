@@ -16,6 +16,8 @@ from wilds_targeted.errors import DataError
 from wilds_targeted.experiments.data_figures.colours import average, draw_colours, measure, plan_cells
 from wilds_targeted.experiments.data_figures.drawing import render
 from wilds_targeted.experiments.data_figures.labels import (
+    SplitCounts,
+    _draw_bars,
     count_domains,
     count_splits,
     draw_domains,
@@ -96,6 +98,18 @@ def test_labels_by_hand(make: Make) -> None:
     assert draw_domains(view).tables["labels_by_domain"].lines[-1] == ("hospital 3", 1, "class 1", 3, "0.75")
 
 
+def test_regions_have_colours_where_there_are_enough() -> None:
+    def figure(count: int) -> tuple[bool, int, int]:
+        counts = np.ones((1, count, 2), dtype=np.int64)
+        found = SplitCounts(("train",), tuple(f"region {number}" for number in range(count)), counts)
+        drawn = _draw_bars(found, counts, ["a", "b"])
+        return found.are_coloured, len(drawn.legends), len(drawn.axes[0].patches)
+
+    assert figure(1) == (False, 0, 2)
+    assert figure(7) == (True, 1, 14)
+    assert figure(8) == (False, 0, 2)
+
+
 def test_others_are_gathered() -> None:
     counts = np.array([[5, 1, 2, 0], [0, 1, 0, 0]])
     assert gather(counts, [0, 2]).tolist() == [[5, 2, 1], [0, 0, 1]]
@@ -125,6 +139,7 @@ def test_many_domains_are_ordered_by_what_sets_them_apart(make: Make) -> None:
 def test_two_classes_share_the_rows(make: Make) -> None:
     view = open_view(make(), "train", ["hospital"])
     assert rows_by_class(view, 5) == [0, 0, 1, 1, 1], "as in the paper's figure"
+    assert rows_by_class(view, 1) == [None], "no class is left out"
     pictures = Pictures(view)
     samples = list(sample(view, pictures, [0, 1], 5, seed=0))
     table = draw_samples(view, pictures, samples, [0, 1], 5).tables["samples"]

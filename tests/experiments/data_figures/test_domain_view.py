@@ -82,8 +82,10 @@ def test_what_does_not_fit_is_said(make: Make) -> None:
     dataset = make()
     with pytest.raises(ConfigError, match=r"does not say what its domains are.*--groupby: hospital"):
         open_view(dataset)
-    with pytest.raises(ConfigError, match=r"no such metadata field.*did you mean 'hospital'"):
+    with pytest.raises(ConfigError, match=r"no such field to group by.*did you mean 'hospital'"):
         open_view(dataset, "train", ["hopsital"])
+    with pytest.raises(ConfigError, match=r"--groupby y: .* no such field to group by\. Its fields: hospital, from"):
+        open_view(dataset, "train", ["y"])
     with pytest.raises(DataError, match=r"no split 'tset'\. Its splits: train, val, test"):
         open_view(dataset, "tset", ["hospital"])
     with pytest.raises(DataError, match="'test' of handmade is empty"):

@@ -18,6 +18,7 @@ from wilds_targeted import get_dataset
 from wilds_targeted.cli.figures import command
 from wilds_targeted.errors import DataError, ParameterError, UnknownNameError
 from wilds_targeted.example import training_rows
+from wilds_targeted.experiments.data_figures.wanted import Wanted
 
 FIGURES = ("samples", "colours", "labels_by_split", "labels_by_domain")
 TABLES = (*FIGURES, "colour_means")
@@ -137,6 +138,8 @@ def test_wrong_words(camelyon_miniature: Path, tmp_path: Path) -> None:
         assert f"did you mean {close!r}" in str(error)
     for option, word in (("--domains", "0"), ("--domains", "41"), ("--domains", ","), ("--figures", ",")):
         assert isinstance(refusal(option, word), ParameterError), (option, word)
+    with pytest.raises(ParameterError, match="--seed -1: at least 0 is expected"):
+        Wanted(seed=-1)
     file = tmp_path / "file"
     file.touch()
     assert isinstance(refusal("--out", str(file)), ParameterError)

@@ -47,6 +47,11 @@ class SplitCounts:
     regions: tuple[str, ...]
     counts: Numbers
 
+    @property
+    def are_coloured(self) -> bool:
+        """Whether regions have colours: more of them than there are colours would look alike."""
+        return 1 < len(self.regions) <= len(STYLES)
+
 
 def count_splits(dataset: Any, classes: int) -> SplitCounts:
     """Count a data set's labels.
@@ -95,7 +100,7 @@ def draw_splits(view: View) -> Drawn:
     caption = f"Examples of each class in every split, from the metadata of all {int(total.sum()):,} examples."
     if len(titles) > len(shown):
         caption += f" The {len(shown)} most frequent classes have bars of their own; the {titles[-1]} share one."
-    if len(found.regions) > 1:
+    if found.are_coloured:
         caption += " Colours are regions."
     lines = [
         (split, region, label, view.class_names[label], int(found.counts[place, number, label]))
@@ -116,15 +121,13 @@ def draw_splits(view: View) -> Drawn:
 
 def _draw_bars(found: SplitCounts, counts: Numbers, titles: Sequence[str]) -> Figure:
     places = np.arange(len(titles))
-    # More regions than colours would look alike.
-    by_region = 1 < len(found.regions) <= len(STYLES)
     with mpl.rc_context(LOOKS):
         figure = Figure(figsize=(1.8 + 2.1 * len(found.splits), 1.1 + 0.19 * max(4, len(titles))), layout="constrained")
         panels = figure.subplots(1, len(found.splits), squeeze=False, sharey=True)[0]
         for place, (axes, split) in enumerate(zip(panels, found.splits, strict=True)):
             totals = counts[place].sum(axis=0)
             left = np.zeros(len(titles), dtype=np.int64)
-            for number, part in enumerate(counts[place] if by_region else totals[None]):
+            for number, part in enumerate(counts[place] if found.are_coloured else totals[None]):
                 axes.barh(places, part, left=left, color=color_of(number), height=0.75)
                 left = left + part
             for position, count in zip(places, totals.tolist(), strict=True):
@@ -137,7 +140,7 @@ def _draw_bars(found: SplitCounts, counts: Numbers, titles: Sequence[str]) -> Fi
         panels[0].set_yticks(places, titles)
         panels[0].set_ylim(len(titles) - 0.4, -0.6)
         figure.supxlabel("examples", fontsize=9)
-        if by_region:
+        if found.are_coloured:
             handles = [Patch(color=color_of(number)) for number in range(len(found.regions))]
             figure.legend(handles, found.regions, loc="outside upper center", ncols=len(handles), frameon=False)
     return figure

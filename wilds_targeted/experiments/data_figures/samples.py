@@ -48,13 +48,14 @@ def eligible(view: View) -> Numbers:
 def rows_by_class(view: View, examples: int) -> list[int | None]:
     """For each row of the grid the class that it shows; None for any.
 
-    Two classes share the rows, class 0 above, as in the paper's figure of Camelyon17 (two rows and three).
+    Two classes share the rows, class 0 above, as in the paper's figure of Camelyon17 (two rows and three); a single
+    row has room for neither alone.
 
     Args:
         view: The split.
         examples: How many rows there are.
     """
-    if len(view.class_names) != 2:
+    if len(view.class_names) != 2 or examples == 1:
         return [None] * examples
     return [int(row >= examples // 2) for row in range(examples)]
 

@@ -150,7 +150,7 @@ def _domain_fields(dataset: Any, groupby: Sequence[str]) -> list[str]:
     for field in fields:
         if field not in known:
             raise ConfigError(
-                f"--groupby {field}: {dataset.dataset_name} has no such metadata field{closest(field, known)}. "
+                f"--groupby {field}: {dataset.dataset_name} has no such field to group by{closest(field, known)}. "
                 f"Its fields: {', '.join(known)}."
             )
     return fields

@@ -60,6 +60,10 @@ class Wanted:
                 f"--domains: {count} were asked for; a number from 1 to {MOST_DOMAINS}, or that many names with commas "
                 f"between, is expected. Labels are drawn of all domains anyway."
             )
-        for option, number in (("examples", self.examples), ("pictures", self.pictures)):
-            if number < 1:
-                raise ParameterError(f"--{option} {number}: at least 1 is expected")
+        for option, number, least in (
+            ("examples", self.examples, 1),
+            ("pictures", self.pictures, 1),
+            ("seed", self.seed, 0),
+        ):
+            if number < least:
+                raise ParameterError(f"--{option} {number}: at least {least} is expected")
