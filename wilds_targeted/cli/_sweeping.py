@@ -71,7 +71,7 @@ def conduct_of(options: Mapping[str, Any], root_dir: Path) -> Conduct:
     gpus = None if options["gpus"] is None else parse_gpus(options["gpus"])
     return Conduct(
         root_dir=root_dir,
-        backends=lambda: LocalPool(options["jobs"], gpus),
+        backends=lambda: LocalPool(options["jobs"], gpus, is_warm=options["runner"] == "builtin"),
         runner=options["runner"],
         retries=options["retries"],
         accept_incomplete=options["accept_incomplete"],
@@ -83,4 +83,5 @@ def conduct_of(options: Mapping[str, Any], root_dir: Path) -> Conduct:
 def tell_failures(failures: Mapping[str, Failure]) -> None:
     """List the runs that failed for good."""
     for name, failure in failures.items():
-        click.echo(f"failed after {failure.attempts} attempts: {name}: {failure.message}", err=True)
+        often = "once" if failure.attempts == 1 else f"{failure.attempts} times"
+        click.echo(f"failed {often}: {name}: {failure.message}", err=True)

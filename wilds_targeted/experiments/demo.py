@@ -19,7 +19,6 @@ from wilds_targeted.experiments.processes import (
     Job,
     core_count,
     own_command,
-    own_job,
     run_jobs,
     share_of_cores,
 )
@@ -127,7 +126,7 @@ def train(folder: Path, plan: Plan, at_a_time: int, command: Command) -> int:
         return earlier
     at_a_time = min(at_a_time, len(runs))
     tell(f"Training {len(runs)} {'run' if len(runs) == 1 else 'runs'}, {at_a_time} at a time.")
-    jobs = {own_job(f"run {run.name}", run.words, folder / run.log_dir / OUTPUT_FILE, command): run for run in runs}
+    jobs = {_job(folder, run, command): run for run in runs}
     with Progress(len(runs), plan.epochs) as progress:
 
         def count() -> None:
@@ -150,6 +149,13 @@ def train(folder: Path, plan: Plan, at_a_time: int, command: Command) -> int:
             waiting=count,
         )
     return earlier
+
+
+def _job(folder: Path, run: Run, command: Command) -> Job:
+    output = folder / run.log_dir / OUTPUT_FILE
+    if command is own_command and warm.is_available():
+        return Job(f"run {run.name}", run.words, output, is_own=True)
+    return Job(f"run {run.name}", tuple(command(run.words)), output)
 
 
 def _epochs_done(log_dir: Path, epochs: int) -> int:

@@ -19,7 +19,6 @@ from types import FrameType
 from typing import Any
 
 from wilds_targeted.errors import WildsTargetedError
-from wilds_targeted.experiments import warm
 from wilds_targeted.experiments.warm import WarmProcess
 
 POLL_SECONDS = 0.2
@@ -55,13 +54,6 @@ class Job:
 def own_command(words: Sequence[str]) -> list[str]:
     """``wilds-targeted WORDS`` in this very environment; -P keeps the working folder out of the modules' way."""
     return [sys.executable, "-P", "-m", "wilds_targeted", *words]
-
-
-def own_job(name: str, words: Sequence[str], output: Path, command: Command = own_command) -> Job:
-    """``wilds-targeted WORDS`` as a job, in a process that has torch imported where there can be one."""
-    if command is own_command and warm.is_available():
-        return Job(name, tuple(words), output, is_own=True)
-    return Job(name, tuple(command(words)), output)
 
 
 def core_count() -> int:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from wilds_targeted.errors import ConfigError
 from wilds_targeted.experiments import warm
-from wilds_targeted.experiments.processes import Command, Pool, core_count, own_command, own_job, share_of_cores
+from wilds_targeted.experiments.processes import Command, Job, Pool, core_count, own_command, share_of_cores
 from wilds_targeted.experiments.sweep.unit import OUTPUT_FILE
 
 _GPUS = "CUDA_VISIBLE_DEVICES"
@@ -46,15 +46,21 @@ class LocalPool:
         jobs: How many at a time; as many as GPUs by default, or as cores where there is no GPU.
         gpus: Which GPUs; all that are visible by default. Each job gets one; more jobs than GPUs share them.
         command: From what follows ``wilds-targeted`` to the command that does it.
+        is_warm: Whether processes may start with torch and WILDS imported. WILDS's own script needs fresh ones: what
+            the bridge adds to WILDS comes in while that is imported.
     """
 
     def __init__(
-        self, jobs: int | None = None, gpus: Sequence[str] | None = None, command: Command = own_command
+        self,
+        jobs: int | None = None,
+        gpus: Sequence[str] | None = None,
+        command: Command = own_command,
+        is_warm: bool = True,
     ) -> None:
         gpus = visible_gpus() if gpus is None else gpus
         self.at_a_time = jobs or len(gpus) or core_count()
         self._command = command
-        self._is_warm = False
+        self._is_warm = is_warm and command is own_command and warm.is_available()
         slots = [
             share_of_cores(self.at_a_time) | ({_GPUS: gpus[number % len(gpus)]} if gpus else {})
             for number in range(self.at_a_time)
@@ -70,11 +76,11 @@ class LocalPool:
 
     def submit(self, key: str, params: dict[str, Any]) -> Future[Any]:
         """Run it in a process of its own, when there is a place for it."""
-        if not self._is_warm and self._command is own_command and warm.is_available():
+        words, output = ["sweep", "unit", json.dumps(params)], Path(params["folder"]) / OUTPUT_FILE
+        if self._is_warm:
             warm.warm_up()
-            self._is_warm = True
-        words = ["sweep", "unit", json.dumps(params)]
-        return self._pool.submit(own_job(f"unit {key}", words, Path(params["folder"]) / OUTPUT_FILE, self._command))
+            return self._pool.submit(Job(f"unit {key}", tuple(words), output, is_own=True))
+        return self._pool.submit(Job(f"unit {key}", tuple(self._command(words)), output))
 
 
 def visible_gpus() -> list[str]:
