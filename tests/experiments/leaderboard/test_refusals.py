@@ -16,9 +16,11 @@ from made_runs import BEST_ON_TEST, Copy, make_run
 from wilds_targeted.api import get_dataset
 from wilds_targeted.cli.submit import command
 from wilds_targeted.errors import ConfigError
-from wilds_targeted.experiments.leaderboard.checks import SubmissionError
+from wilds_targeted.experiments.leaderboard.checks import SubmissionError, all_of_another_epoch
 from wilds_targeted.experiments.leaderboard.rules import RULES, parse_seeds, rule_for, with_seeds
+from wilds_targeted.experiments.leaderboard.scoring import epochs_that_score
 from wilds_targeted.experiments.leaderboard.submission import submit
+from wilds_targeted.experiments.runs import read_run
 
 Break = Callable[[Path], None]
 BROKEN: dict[str, tuple[Break, str]] = {}
@@ -235,6 +237,20 @@ def test_everything_that_is_wrong_is_told_at_once(copy: Copy, camelyon_miniature
     # Outside of a test, the last line goes to standard error, too.
     assert result.stdout == "wilds-targeted: error: 6 things that break the rules; nothing was written\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["runs"]
+
+
+def test_the_smallest_score_on_test_is_the_best_where_smaller_is_better(copy: Copy) -> None:
+    folder = copy(6) / "seed6"
+    edit(folder / "log.txt", "Val metric decreasing: False", "Val metric decreasing: True")
+    said = all_of_another_epoch(read_run(folder), 1, [0])
+    assert said.startswith(f"all predictions of {folder} are of epoch 0, the best one on test, and validation chooses")
+
+
+def test_a_score_that_is_no_number_is_the_same_as_another() -> None:
+    nan = float("nan")
+    table = {0: {"acc": 0.5, "wg": nan}, 1: {"acc": 0.5, "wg": 0.1}, 2: {"acc": 0.5}}
+    assert epochs_that_score({"acc": 0.5, "wg": nan}, table) == [0]
+    assert epochs_that_score({"acc": 0.5, "wg": 0.1}, table) == [1]
 
 
 def test_a_seed_whose_run_failed_is_told_so(copy: Copy, camelyon_miniature: Path, tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def _unfinished(run: RunFolder) -> Iterator[str]:
         yield one_line(error)
         return
     done = sum(0 <= epoch < wanted for epoch in there)
-    if done < wanted or not wanted:
+    if done < wanted:
         yield (
             f"{run.path} is unfinished: val_eval.csv has {done} of {wanted} epochs; let it go on with the same "
             f"flags and --resume"
@@ -172,16 +172,17 @@ def _wrong_epochs(
         scores: By split, how they score.
     """
     wrong = [split for split, found in epochs.items() if best not in found]
-    if wrong and len(wrong) == len(epochs):
+    if wrong:
         common = sorted(set.intersection(*(set(found) for found in epochs.values())))
         if common:
-            return [_all_of_another_epoch(run, best, common)]
+            return [all_of_another_epoch(run, best, common)]
     return [
         _of_another_epoch(run, run.predictions(split), split, best, epochs[split], scores[split]) for split in wrong
     ]
 
 
-def _all_of_another_epoch(run: RunFolder, best: int, common: Sequence[int]) -> str:
+def all_of_another_epoch(run: RunFolder, best: int, common: Sequence[int]) -> str:
+    """What is said where all splits' files are of one epoch, and not of the best one on validation."""
     test = {epoch: row[run.val_metric] for epoch, row in run.table("test").items() if run.val_metric in row}
     sign = -1 if run.val_metric_decreasing else 1
     favourite = max(test, key=lambda epoch: sign * test[epoch], default=None)
