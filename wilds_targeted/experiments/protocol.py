@@ -13,7 +13,7 @@ from typing import Any
 from wilds_targeted.errors import ConfigError, UnknownNameError
 from wilds_targeted.experiments.plan import DATA_FOLDER
 from wilds_targeted.experiments.recipes import Recipe, get_recipe, load_recipes
-from wilds_targeted.experiments.sweep.search import Search, units_of
+from wilds_targeted.experiments.sweep.search import Search, method_of, units_of
 from wilds_targeted.experiments.sweep.unit import Unit
 
 
@@ -101,8 +101,7 @@ class Protocol:
 
     def folder(self, out: Path) -> Path:
         """Where all of this goes."""
-        path, colon, name = self.recipe.name.rpartition(".toml:")
-        return out / (f"{Path(path).stem}/{name}" if colon else self.recipe.name)
+        return out / method_of(self.recipe).replace(".toml:", "/")
 
 
 def find_recipes(names: Sequence[str]) -> list[Recipe]:

@@ -14,11 +14,12 @@ from fake_unit import scores
 
 from wilds_targeted.cli import sweep as module
 from wilds_targeted.errors import ConfigError, DataError, RunError
+from wilds_targeted.experiments.recipes import get_recipe
 from wilds_targeted.experiments.runs import find_runs
 from wilds_targeted.experiments.sweep.records import draws_table
 from wilds_targeted.experiments.sweep.search import study_name
 from wilds_targeted.experiments.sweep.status import read_status
-from wilds_targeted.experiments.sweep.sweep import SweepOutcome
+from wilds_targeted.experiments.sweep.sweep import SweepOutcome, search_of
 from wilds_targeted.experiments.sweep.unit import Unit
 from wilds_targeted.files import locked
 
@@ -87,6 +88,14 @@ def test_a_unit_is_known_by_what_decides_about_its_numbers() -> None:
         Unit("mine", "draw00", ("--lr", "1", "--a", "y", "x"), 0),
     ]
     assert len({code(each) for each in [unit, *others]}) == 5
+
+
+def test_a_file_is_the_same_from_wherever_it_is_read(fake: FakeSweep, monkeypatch: pytest.MonkeyPatch) -> None:
+    far = search_of(get_recipe(str(fake.folder / "mine.toml")))
+    monkeypatch.chdir(fake.folder)
+    near = search_of(get_recipe("mine.toml"))
+    assert near.settings == far.settings
+    assert [unit.key for unit in near.units] == [unit.key for unit in far.units]
 
 
 def test_a_draw_that_comes_twice_is_trained_once(fake: FakeSweep) -> None:

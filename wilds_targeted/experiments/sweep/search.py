@@ -59,7 +59,7 @@ class Search:
         """What decides about its numbers, without what may grow later: the number of draws, and the seeds."""
         recipe = self.recipe
         return {
-            "recipe": recipe.name,
+            "recipe": method_of(recipe),
             "flags": shlex.join(recipe.flags),
             "search": {name: str(each) for name, each in {**recipe.search.free, **recipe.search.tied}.items()},
             "draw_seed": self.draw_seed,
@@ -72,7 +72,12 @@ class Search:
 def units_of(recipe: Recipe, label: str, values: Mapping[str, Any], seeds: Sequence[int]) -> list[Unit]:
     """A recipe's runs with these values in its flags."""
     flags = with_draw(recipe.flags, values)
-    return [Unit(recipe.name, label, flags, seed) for seed in seeds]
+    return [Unit(method_of(recipe), label, flags, seed) for seed in seeds]
+
+
+def method_of(recipe: Recipe) -> str:
+    """The recipe's name, without the folder of a file of one's own: it is the same from wherever it is read."""
+    return recipe.name.rpartition("/")[2] if ".toml:" in recipe.name else recipe.name
 
 
 def tune(stage: Stage, search: Search, later: int = 0, again: bool = True) -> dict[Unit, Outcome]:
@@ -138,4 +143,4 @@ def _storage(stage: Stage) -> str:
 def study_name(search: Search) -> str:
     """The name of its study: another search has another, and so has one with other seeds, whose means are others."""
     settings = json.dumps([search.settings, search.seeds], sort_keys=True)
-    return f"{search.recipe.name} {hashlib.sha256(settings.encode()).hexdigest()[:10]}"
+    return f"{method_of(search.recipe)} {hashlib.sha256(settings.encode()).hexdigest()[:10]}"
