@@ -21,7 +21,7 @@ def command(name: str | None, dataset: str | None, as_json: bool) -> None:
       wilds-targeted recipes
       wilds-targeted recipes --dataset camelyon17
       wilds-targeted recipes iwildcam/copypaste_samey
-      wilds-targeted reproduce iwildcam/copypaste_samey --root_dir data --out results
+      wilds-targeted reproduce iwildcam/copypaste_samey --root_dir data
     """
     from wilds_targeted.errors import ConfigError, UnknownNameError, closest
     from wilds_targeted.experiments.recipes import get_recipe, load_recipes
@@ -46,5 +46,5 @@ def command(name: str | None, dataset: str | None, as_json: bool) -> None:
     click.echo(table(recipes))
     click.echo(
         "\nAll of one: wilds-targeted recipes NAME\n"
-        "To run it:  wilds-targeted reproduce NAME --root_dir data --out results"
+        "To run it:  wilds-targeted reproduce NAME --root_dir data"
     )

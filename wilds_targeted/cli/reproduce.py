@@ -21,7 +21,9 @@ from wilds_targeted.errors import WildsTargetedError, one_line
     help="Folder that holds the data set's folder; not needed with --miniature.",
 )
 @click.option(
-    "--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Takes a folder for each recipe."
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Takes a folder for each recipe (reproduced; with --miniature reproduced-miniature).",
 )
 @click.option("--tuned", is_flag=True, help="Take the values that the paper's authors published, and tune nothing.")
 @click.option("--miniature", is_flag=True, help="The same protocol on generated data with small budgets: minutes.")
@@ -36,7 +38,7 @@ from wilds_targeted.errors import WildsTargetedError, one_line
 def command(
     names: tuple[str, ...],
     root_dir: Path | None,
-    out: Path,
+    out: Path | None,
     tuned: bool,
     miniature: bool,
     plan: bool,
@@ -51,10 +53,10 @@ def command(
     tells how far it is, and `wilds-targeted report OUT` makes tables and figures.
 
     \b
-      wilds-targeted reproduce iwildcam/copypaste_samey --root_dir data --out rows --plan
-      wilds-targeted reproduce iwildcam/copypaste_samey --root_dir data --out rows
-      wilds-targeted reproduce iwildcam/copypaste_samey --root_dir data --out rows-tuned --tuned
-      wilds-targeted reproduce 'camelyon17/*' --miniature --out small
+      wilds-targeted reproduce iwildcam/copypaste_samey --root_dir data --plan
+      wilds-targeted reproduce iwildcam/copypaste_samey --root_dir data
+      wilds-targeted reproduce iwildcam/copypaste_samey --root_dir data --out reproduced-tuned --tuned
+      wilds-targeted reproduce 'camelyon17/*' --miniature
     """
     from wilds_targeted.experiments.planning import plan_lines
     from wilds_targeted.experiments.protocol import Protocol, find_recipes
@@ -64,6 +66,7 @@ def command(
         raise click.UsageError("give --root_dir, or --miniature for generated data")
     if root_dir is not None and miniature:
         raise click.UsageError("--miniature generates its own data: leave out --root_dir")
+    out = out or Path("reproduced-miniature" if miniature else "reproduced")
     conduct = conduct_of(options, root_dir or out)
     failed = False
     for recipe in find_recipes(names):

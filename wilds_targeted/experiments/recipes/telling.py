@@ -60,10 +60,10 @@ def _blocks(recipe: Recipe) -> Iterator[list[str]]:
     reproduce = f"  wilds-targeted reproduce {shlex.quote(recipe.name)}"
     yield [
         "Next:",
-        f"{reproduce} --miniature --out small",
-        f"{reproduce} --root_dir data --out results --plan",
-        f"{reproduce} --root_dir data --out results",
-        *([f"{reproduce} --root_dir data --out results-tuned --tuned"] if recipe.tuned else []),
+        f"{reproduce} --miniature",
+        f"{reproduce} --root_dir data --plan",
+        f"{reproduce} --root_dir data",
+        *([f"{reproduce} --root_dir data --out reproduced-tuned --tuned"] if recipe.tuned else []),
     ]
 
 
