@@ -44,7 +44,4 @@ def command(name: str | None, dataset: str | None, as_json: bool) -> None:
         click.echo(json.dumps([as_data(recipe) for recipe in recipes], indent=2))
         return
     click.echo(table(recipes))
-    click.echo(
-        "\nAll of one: wilds-targeted recipes NAME\n"
-        "To run it:  wilds-targeted reproduce NAME --root_dir data"
-    )
+    click.echo("\nAll of one: wilds-targeted recipes NAME\nTo run it:  wilds-targeted reproduce NAME --root_dir data")

@@ -47,7 +47,7 @@ def tower_names() -> list[str]:
 
 
 def find_tower(name: str, title: str) -> Tower:
-    """A tower by open_clip's name, or by the path of a configuration file of open_clip's form; or our own, for miniatures.
+    """A tower by open_clip's name or by the path of a file in open_clip's form; or our own, for miniatures.
 
     Args:
         name: Such as ``ViT-B-32`` or ``my/tower.json``; ``miniature`` is the small one.
