@@ -47,6 +47,9 @@ def test_histograms_by_hand(make: Make) -> None:
 
     drawn = draw_colours(view, cells, [0, 1], 200)
     assert drawn.tables["colour_means"].lines[0] == ("hospital 0", "class 0", 2, "2.00", "10.00", "255.00")
+    red, green, blue = drawn.figure.axes[:3]
+    for axes, mean in ((red, 2.0), (green, 10.0), (blue, 255.0)):
+        assert axes.lines[0].get_xdata() == [mean + 0.5, mean + 0.5], "the mean's line, in the middle of its level"
     lines = drawn.tables["colours"].lines
     assert len(lines) == 4 * 3 * 64
     assert lines[:3] == [
@@ -123,8 +126,14 @@ def test_many_domains_and_classes_stay_readable(make: Make) -> None:
     assert "The 31 most frequent classes" in drawn.caption
     assert "the 19 other classes share one" in drawn.caption
     assert "all 60 domains are shown" in drawn.caption
+    assert "Columns are ordered by the class that is furthest above its share" in drawn.caption
     assert drawn.figure.axes[0].images[0].get_array().shape == (32, 60)
     assert sum(line[3] for line in drawn.tables["labels_by_domain"].lines) == 180, "the table keeps every class"
+
+
+def test_few_domains_stand_by_region(make: Make) -> None:
+    view = open_view(make(regions={0: "west", 1: "west", 3: "east"}), "train", ["hospital"])
+    assert order_domains(view, count_domains(view)) == [1, 0]
 
 
 def test_many_domains_are_ordered_by_what_sets_them_apart(make: Make) -> None:

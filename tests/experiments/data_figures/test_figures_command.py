@@ -80,6 +80,8 @@ def test_every_figure_of_a_miniature(
     rows = list(csv.DictReader(io.StringIO((out / "labels_by_domain.csv").read_text())))
     assert len({row[field] for row in rows}) == domains, "labels are shown of all domains"
     assert f"{domains} domains ({field})" in text
+    row = max((row for row in rows if row[field] == rows[0][field]), key=lambda row: int(row["examples"]))
+    assert f"<td>{row['class']} ({100 * float(row['share']):.0f} %)</td>" in text
     assert ("cancer stages" in text) == ("cancer stages" in finished.output) == (dataset == "camelyon17")
 
 

@@ -86,6 +86,10 @@ def test_reasons_come_from_the_registry(camelyon: Any, tmp_path: Path) -> None:
     assert reasons("--transform", "stain_color_jitter") == [
         "the augmentation `stain_color_jitter` is made for camelyon17"
     ]
+    assert reasons("--transform", "copypaste_samey") == [
+        "the augmentation `copypaste_samey` is made for iwildcam",
+        "`copypaste_samey` uses masks and boxes that are no part of WILDS's camelyon17",
+    ]
 
 
 def test_a_smallest_score_and_a_log_without_transform(copy: Copy, camelyon_miniature: Path, tmp_path: Path) -> None:
@@ -110,6 +114,8 @@ def test_weights_from_elsewhere_are_named(copy: Copy, camelyon_miniature: Path, 
     for seed in range(10):
         log = runs / f"seed{seed}" / "log.txt"
         log.write_text(log.read_text().replace("{'pretrained': False}", "{'weights': '/models/clip.pt'}"))
+        with log.open("a") as file:
+            file.write(log.read_text().replace("Pretrained model path: None", "Pretrained model path: first.pth"))
     submit([runs], tmp_path / "bundle", camelyon_miniature)
     text = (tmp_path / "bundle" / "SUBMISSION.md").read_text()
     assert "trained on other data: those of `densenet121` (weights=/models/clip.pt)." in text

@@ -225,6 +225,21 @@ def test_each_fault_is_refused_for_its_own_reason(
     assert not (tmp_path / "bundle").exists()
 
 
+def test_a_run_may_go_on_for_more_epochs_and_keep_other_files(
+    copy: Copy, camelyon_miniature: Path, tmp_path: Path
+) -> None:
+    """As WILDS's script does it: a second head in the log, with the flags of the second call."""
+    runs = copy()
+    log = runs / "seed4" / "log.txt"
+    head = log.read_text().partition("\n\n")[0]
+    assert "\nN epochs: 3\n" in head
+    log.write_text(
+        f"{head.replace('N epochs: 3', 'N epochs: 2')}\n\nEpoch [0]:\n\n"
+        f"{head.replace('Save step: None', 'Save step: 1').replace('Resume: False', 'Resume: True')}\n\n"
+    )
+    assert submit([runs], tmp_path / "bundle", camelyon_miniature).is_new
+
+
 def test_everything_that_is_wrong_is_told_at_once(copy: Copy, camelyon_miniature: Path, tmp_path: Path) -> None:
     runs = copy()
     for name in ("missing_seed", "missing_split", "truncated_file", "header", "stale_best_epoch", "unfinished_run"):
