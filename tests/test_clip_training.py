@@ -146,7 +146,7 @@ def test_mistakes_end_in_one_line(
 def test_the_papers_model_takes_steps(
     run: Callable[..., Any], examples: Path, camelyon_miniature: Path, tmp_path: Path
 ) -> None:
-    """ViT-L/14 with random weights at 224 x 224, batches of two, three steps of SGD, by both; same predictions and weights."""
+    """ViT-L/14 with random weights at 224 x 224, batches of two, three steps of SGD, by both; with the same result."""
     words = ["--root_dir", camelyon_miniature, *SMALL, "--model", "clip-vit-large-patch14", "--algorithm", "ERM"]
     words += ["--transform", "stain_color_jitter", "--n_epochs", "1", "--batch_size", "2", "--frac", "0.05"]
     ours = run("wilds-targeted", "run", "--runner", "builtin", *words, "--log_dir", "ours", how="command")
