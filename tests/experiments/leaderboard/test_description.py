@@ -86,9 +86,11 @@ def test_reasons_come_from_the_registry(camelyon: Any, tmp_path: Path) -> None:
     assert reasons("--transform", "stain_color_jitter") == [
         "the augmentation `stain_color_jitter` is made for camelyon17"
     ]
-    assert reasons("--transform", "copypaste_samey") == [
+    log = make_run(tmp_path / "iwildcam", camelyon, 0, "--transform", "stain_color_jitter") / "log.txt"
+    log.write_text(log.read_text().replace("camelyon17", "iwildcam").replace("stain_color_jitter", "copypaste_samey"))
+    assert reasons_against_standard(read_run(log.parent)) == [
         "the augmentation `copypaste_samey` is made for iwildcam",
-        "`copypaste_samey` uses masks and boxes that are no part of WILDS's camelyon17",
+        "`copypaste_samey` uses masks and boxes that are no part of WILDS's iwildcam",
     ]
 
 
@@ -113,12 +115,11 @@ def test_weights_from_elsewhere_are_named(copy: Copy, camelyon_miniature: Path, 
     runs = copy()
     for seed in range(10):
         log = runs / f"seed{seed}" / "log.txt"
-        log.write_text(log.read_text().replace("{'pretrained': False}", "{'weights': '/models/clip.pt'}"))
-        with log.open("a") as file:
-            file.write(log.read_text().replace("Pretrained model path: None", "Pretrained model path: first.pth"))
+        text = log.read_text().replace("{'pretrained': False}", "{'weights': '/models/clip.pt'}")
+        log.write_text(text.replace("Pretrained model path: None", "Pretrained model path: first.pth"))
     submit([runs], tmp_path / "bundle", camelyon_miniature)
     text = (tmp_path / "bundle" / "SUBMISSION.md").read_text()
-    assert "trained on other data: those of `densenet121` (weights=/models/clip.pt)." in text
+    assert "trained on other data: `first.pth`, those of `densenet121` (weights=/models/clip.pt)." in text
     assert "Weights from elsewhere\nare for the leaderboard's maintainers to judge" in text
 
 
