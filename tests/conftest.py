@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -32,6 +33,16 @@ def real_examples() -> Path | None:
 
 exercised: set[str] = set()
 """Which scripts the tests of this run have used."""
+
+
+def pytest_configure() -> None:
+    """Let the programs that tests start hear the signals that tests send them.
+
+    Under nohup, or in the background of a shell, we ignore some, and what we start would, too; not where we catch them.
+    """
+    for number in (signal.SIGHUP, signal.SIGINT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
