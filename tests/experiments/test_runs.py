@@ -129,6 +129,29 @@ def test_runs_are_found_once_and_lists_decide(tmp_path: Path) -> None:
     assert found[1].listed.failed == (("u", 4),)
 
 
+def test_runs_behind_links_are_found_and_circles_end(tmp_path: Path) -> None:
+    write_run(tmp_path / "store" / "seed0", 0.1)
+    (tmp_path / "chosen").mkdir()
+    (tmp_path / "chosen" / "first").symlink_to(tmp_path / "store" / "seed0")
+    (tmp_path / "chosen" / "again").symlink_to(tmp_path / "store")
+    (tmp_path / "chosen" / "circle").symlink_to(tmp_path / "chosen")
+    found = find_runs([tmp_path / "chosen"])
+    assert [run.path.relative_to(tmp_path).as_posix() for run in found] == ["chosen/again/seed0"]
+
+
+def test_a_broken_folder_is_passed_over_where_somebody_takes_the_error(tmp_path: Path) -> None:
+    write_run(tmp_path / "good", 0.1)
+    (tmp_path / "list").mkdir()
+    (tmp_path / "list" / "runs.json").write_text('{"runs": ["gone", "../good"]}')
+    broken: list[DataError] = []
+    assert [run.path.name for run in find_runs([tmp_path / "list"], broken)] == ["good"]
+    assert [str(error) for error in broken] == [
+        f"{tmp_path}/list/gone is no log folder of a run: it has no log.txt",
+    ]
+    with pytest.raises(DataError, match="gone is no log folder"):
+        find_runs([tmp_path / "list"])
+
+
 def test_versions_of_a_run_that_went_on_with_others(tmp_path: Path) -> None:
     folder = write_run(tmp_path, 0.1)
     (folder / "versions.json").write_text('[{"torch": "2.5", "wilds": "2.0"}, {"torch": "2.6", "wilds": "2.0"}]')
@@ -147,6 +170,7 @@ def test_what_is_no_run_gets_one_line(tmp_path: Path) -> None:
         "Starting\n": "does not begin with a run's configuration",
         "Dataset: iwildcam\nAlgo": "is cut off or not WILDS's; it lacks algorithm, seed, val_metric",
         text_of(seed="0.5"): "the seed is '0.5', a whole number is expected",
+        text_of(seed="²"): "the seed is '²', a whole number is expected",
     }
     for text, message in cases.items():
         (folder / "log.txt").write_text(text)
@@ -171,6 +195,10 @@ def test_broken_tables_get_one_line(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=message) as caught:
             read_run(folder).best_epoch()
         assert "\n" not in str(caught.value)
+    (folder / "test_eval.csv").mkdir()
+    with pytest.raises(DataError, match=r"test_eval\.csv can't be read"):
+        read_run(folder).table("test")
+    (folder / "test_eval.csv").rmdir()
     with pytest.raises(DataError, match="the run has no metrics of that split"):
         read_run(folder).table("test")
 
@@ -181,6 +209,8 @@ def test_broken_tables_get_one_line(tmp_path: Path) -> None:
         ('{"runs": []', "is broken or cut off"),
         ('{"title": "x"}', "is no list of runs"),
         ("[]", "is no list of runs"),
+        ('{"title": 5, "runs": ["a"]}', "is no list of runs.*title: 5"),
+        ('{"recipe": ["x"], "runs": ["a"]}', "is no list of runs.*recipe"),
         ('{"runs": [], "failed": [{"unit": "u", "seed": 0}]}', r"lists no finished run \(1 failed\)"),
         ('{"runs": ["gone"]}', "gone is no log folder of a run"),
     ],

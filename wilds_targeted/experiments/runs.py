@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -142,7 +143,7 @@ def read_run(path: str | Path) -> RunFolder:
     missing = [name for name in _NEEDED if name not in config]
     if missing:
         raise DataError(f"{log}: the configuration is cut off or not WILDS's; it lacks {', '.join(missing)}")
-    if not config["seed"].lstrip("-").isdigit():
+    if not re.fullmatch(r"-?[0-9]+", config["seed"]):
         raise DataError(f"{log}: the seed is {config['seed']!r}, a whole number is expected")
     changed = {name: value for name, value in last.items() if config.get(name) != value and name != "resume"}
     # WILDS makes a file for every split of the data set; that of one which is not evaluated stays empty.
@@ -151,25 +152,40 @@ def read_run(path: str | Path) -> RunFolder:
     return RunFolder(folder, config, _versions(folder), tuple(splits), changed)
 
 
-def find_runs(paths: Iterable[str | Path]) -> list[RunFolder]:
+def find_runs(paths: Iterable[str | Path], broken: list[DataError] | None = None) -> list[RunFolder]:
     """All runs in these folders, each once, in the order of their paths.
 
     A path is a log folder; a folder with a ``runs.json``, which lists those that count; or one that holds such at any
     depth.
 
+    Args:
+        paths: The folders.
+        broken: Takes what is wrong with log folders that can't be read, such as those of runs that were killed at
+            once; without it the first such error is raised.
+
     Raises:
-        DataError: There is none, or one is broken.
+        DataError: There is no run, or one is broken.
     """
-    found: dict[Path, RunFolder] = {}
+    folders: dict[Path, tuple[Path, RunList | None]] = {}
     for path in map(Path, paths):
         if not path.is_dir():
             raise DataError(f"{path} is not a folder; give log folders of runs, or folders that hold some")
-        here = list(_runs_in(path))
+        here = list(_log_folders(path, set()))
         if not here:
             raise DataError(f"{path} holds no run: no folder in it has a {LOG_FILE} or a {LIST_FILE}")
-        for run in here:
-            found.setdefault(run.path.resolve(), run)
-    return list(found.values())
+        for folder, listed in here:
+            folders.setdefault(folder.resolve(), (folder, listed))
+    found = []
+    for folder, listed in folders.values():
+        try:
+            found.append(replace(read_run(folder), listed=listed))
+        except DataError as error:
+            if broken is None:
+                raise
+            broken.append(error)
+    if broken and not found:
+        raise broken[0]
+    return found
 
 
 def read_list(path: Path) -> RunList:
@@ -178,7 +194,7 @@ def read_list(path: Path) -> RunList:
     try:
         runs = tuple(path.parent / str(each) for each in contents["runs"])
         failed = tuple((str(each["unit"]), each.get("seed")) for each in contents.get("failed", ()))
-        recipe, title = contents.get("recipe"), contents.get("title")
+        recipe, title = (_text_of(contents, name) for name in ("recipe", "title"))
     except (AttributeError, KeyError, TypeError) as error:
         raise DataError(f"{path} is no list of runs as `sweep` and `reproduce` write it ({error!r})") from error
     if not runs:
@@ -186,17 +202,32 @@ def read_list(path: Path) -> RunList:
     return RunList(path, recipe, title, runs, failed)
 
 
-def _runs_in(folder: Path) -> Iterator[RunFolder]:
-    """The runs of a folder: those it lists, itself, or those inside."""
+def _text_of(contents: Mapping[str, Any], name: str) -> str | None:
+    """A text on one line; None where there is none."""
+    text = contents.get(name)
+    if not isinstance(text, str | None):
+        raise TypeError(f"{name}: {text!r}")
+    return " ".join(text.split()) if text else None
+
+
+def _log_folders(folder: Path, visited: set[Path]) -> Iterator[tuple[Path, RunList | None]]:
+    """The log folders that a folder lists, itself, or those inside, also behind links; each with the list it is from.
+
+    Args:
+        folder: Where to look.
+        visited: Folders where nobody looks again: links may lead in circles.
+    """
+    if folder.resolve() in visited:
+        return
+    visited.add(folder.resolve())
     if (folder / LIST_FILE).is_file():
         listed = read_list(folder / LIST_FILE)
-        for path in listed.runs:
-            yield replace(read_run(path), listed=listed)
+        yield from ((path, listed) for path in listed.runs)
     elif (folder / LOG_FILE).is_file():
-        yield read_run(folder)
+        yield folder, None
     else:
-        for path in sorted(Path(entry.path) for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)):
-            yield from _runs_in(path)
+        for path in sorted(Path(entry.path) for entry in os.scandir(folder) if entry.is_dir()):
+            yield from _log_folders(path, visited)
 
 
 def _heads(log: Path) -> Iterator[dict[str, str]]:
@@ -241,6 +272,8 @@ def _read_table(path: Path) -> dict[int, dict[str, float]]:
             rows[int(row.pop("epoch"))] = row
     except FileNotFoundError:
         raise DataError(f"{path} is missing: the run has no metrics of that split") from None
+    except OSError as error:
+        raise DataError(f"{path} can't be read ({error.strerror})") from error
     except (csv.Error, OverflowError, ValueError) as error:
         raise DataError(f"{path} is broken: numbers are expected below the first line ({error})") from error
     return rows
