@@ -124,7 +124,8 @@ def test_resampled_domains_are_those_of_brute_force() -> None:
     assert found.low == pytest.approx(np.quantile(everything, 0.025), abs=0.05)
     assert found.high == pytest.approx(np.quantile(everything, 0.975), abs=0.05)
     mean = np.mean(scores[Path("1")] - scores[Path("0")])
-    assert mean == pytest.approx(np.mean(everything), abs=4 * np.std(everything) / math.sqrt(1000))
+    assert len(scores[Path("0")]) == 10_000
+    assert mean == pytest.approx(np.mean(everything), abs=4 * np.std(everything) / math.sqrt(10_000))
 
 
 def test_few_domains_let_examples_be_drawn() -> None:
@@ -211,5 +212,7 @@ def test_points_are_read_from_both_forms(tmp_path: Path) -> None:
 def test_one_line_at_a_time() -> None:
     with pytest.raises(ConfigError, match="three ways to one line"):
         FitChoice(given=(1, 0), methods=("a",))
+    with pytest.raises(ConfigError, match="--fit-scale probit is of a line: give one"):
+        FitChoice(scale="probit")
     with pytest.raises(ConfigError, match="two finite numbers"):
         given_fit(math.nan, 0, "linear")

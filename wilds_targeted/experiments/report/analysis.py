@@ -38,6 +38,8 @@ class FitChoice:
     def __post_init__(self) -> None:
         if sum(map(bool, (self.given, self.methods, self.points))) > 1:
             raise ConfigError("--fit, --fit-to and --fit-points are three ways to one line: give one of them.")
+        if self.scale != "linear" and not self:
+            raise ConfigError(f"--fit-scale {self.scale} is of a line: give one with --fit, --fit-to or --fit-points.")
 
     def __bool__(self) -> bool:
         return bool(self.given or self.methods or self.points)
@@ -216,4 +218,11 @@ def _robustness(section: Section, method: Method, fit: Fit) -> Estimate:
     points = [_point(section, method, seed) for seed in method.seeds]
     if any(not 0 <= value <= 1 for point in points for value in point):
         raise DataError(f"{method.title}: {section.metric} is no share from 0 to 1, so there is no line for it")
+    for in_domain, _ in points:
+        if not -1 <= fit(in_domain) <= 2:
+            raise ConfigError(
+                f"the line with the slope {fit.slope:g} and the intercept {fit.intercept:g} predicts "
+                f"{fit(in_domain):g} where {method.title} has {in_domain:g} in-domain: a line of shares from 0 to 1 "
+                f"is expected, not of per cent"
+            )
     return Estimate.of([fit.robustness(*point) for point in points])

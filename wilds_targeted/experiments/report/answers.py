@@ -17,7 +17,10 @@ from wilds_targeted.experiments.leaderboard.predictions import read_predictions
 from wilds_targeted.experiments.report.comparison import SEED, Doubles
 from wilds_targeted.experiments.report.methods import Member, Section
 
-RESAMPLES = 1_000
+DOMAIN_RESAMPLES = 10_000
+EXAMPLE_RESAMPLES = 1_000
+"""Fewer: they are many to draw, and spread so little that more would not change what is shown."""
+
 FEWEST_DOMAINS = 5
 """With fewer domains in the split, examples are resampled: so few domains say nothing of others."""
 
@@ -80,7 +83,8 @@ class Answers:
         units = present.shape[0]
         generator, shares = np.random.default_rng(SEED), np.full(units, 1 / units)
         scores: dict[Path, list[Doubles]] = {path: [] for path in counts}
-        for _ in range(RESAMPLES // _CHUNK):
+        resamples = EXAMPLE_RESAMPLES if self._are_examples_drawn else DOMAIN_RESAMPLES
+        for _ in range(resamples // _CHUNK):
             weights = generator.multinomial(units, shares, size=_CHUNK).astype(np.float64)
             there = weights @ present
             for path, (right, named) in counts.items():
