@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,6 +26,9 @@ STYLES = (
     ("#56B4E9", "P"),
     ("#000000", "X"),
 )
+
+_LEGEND_WIDTH = 48
+"""In letters, of which the figures have room for so many."""
 
 SETTINGS: Any = {
     "svg.fonttype": "path",  # the same letters everywhere, whatever fonts there are
@@ -54,6 +58,16 @@ def color_of(position: int) -> str:
     return style_of(position)[0]
 
 
+def legend_line(title: str) -> str:
+    """A title for the legend, in several lines where it is long."""
+    return textwrap.fill(title, _LEGEND_WIDTH)
+
+
+def legend_height(titles: Sequence[str]) -> float:
+    """How high a legend of these is, in inches for letters of 10 points."""
+    return sum(0.17 * (legend_line(title).count("\n") + 1) + 0.05 for title in titles)
+
+
 def scatter(rows: Sequence[Row], metric_title: str) -> str:
     """The plot as an ``<svg>`` element, the same for the same rows."""
     return for_html(as_svg(draw_scatter(rows, metric_title)))
@@ -72,7 +86,8 @@ def draw_scatter(
     """
     # The settings hold while the figure is drawn, too: matplotlib reads some of them only then.
     with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(5.8, 7.4), layout="constrained")
+        titles = [row.title for row in rows] + ([fit_title] if fit is not None else [])
+        figure = Figure(figsize=(5.8, max(7.4, 5.9 + 1.2 * legend_height(titles))), layout="constrained")
         axes = figure.add_subplot()
         low, high = _limits(rows)
         axes.plot([low, high], [low, high], color="#888888", linestyle="--", linewidth=1, label="ID = OOD", zorder=1)
@@ -120,7 +135,7 @@ def _draw_fit(axes: Axes, fit: Callable[[float], float], title: str, low: float,
     x = [low + (high - low) * step / steps for step in range(steps + 1)]
     inside = [value for value in x if 0 < value < 100]
     y = [100 * fit(value / 100) for value in inside]
-    axes.plot(inside, y, color="#444444", linewidth=1.2, label=title, zorder=1.5)
+    axes.plot(inside, y, color="#444444", linewidth=1.2, label=legend_line(title), zorder=1.5)
 
 
 def _draw_method(axes: Axes, row: Row, color: str, marker: str) -> None:
@@ -159,7 +174,7 @@ def _draw_method(axes: Axes, row: Row, color: str, marker: str) -> None:
         markeredgecolor="white",
         markeredgewidth=0.8,
         linestyle="none",
-        label=row.title,
+        label=legend_line(row.title),
         zorder=4,
     )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import warnings
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,9 @@ from markupsafe import escape
 from reported_runs import write_log, write_two_methods
 
 from wilds_targeted.errors import ConfigError, DataError, UnknownNameError
+from wilds_targeted.experiments.figure import draw_scatter
 from wilds_targeted.experiments.report.analysis import Findings, FitChoice, analyse
+from wilds_targeted.experiments.report.curves import draw_curves
 from wilds_targeted.experiments.report.gathering import Choices, gather
 from wilds_targeted.experiments.report.write import Report, write_report
 from wilds_targeted.experiments.runs import find_runs
@@ -122,6 +126,46 @@ def test_a_line_through_the_runs_of_a_method(report: Report) -> None:
     assert found.robustness[0].mean == pytest.approx(0)
 
 
+def test_forty_long_titles_leave_room_for_the_figures(tmp_path: Path) -> None:
+    for number in range(40):
+        scores = {"id_test": (0.9, 0.4 + number / 200), "test": (0.9, 0.3 + number / 200)}
+        write_log(tmp_path / str(number), scores, seed=0, transform=f"transform_{number}_" + "with_a_long_name" * 5)
+    found = findings_of(tmp_path)
+    rows = [found.section.row(method) for method in found.section.methods]
+    for figure in (draw_scatter(rows, "macro F1"), draw_curves(found.section)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # matplotlib warns when a legend leaves nothing of the panels
+            figure.draw_without_rendering()
+        assert all(axes.get_window_extent().height > 100 for axes in figure.axes)
+
+
+def test_an_interruption_leaves_an_earlier_report_as_it_was(
+    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = report.page.parent.parent / "runs"
+    write_report([runs], tmp_path, Choices({}))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def interrupted(section: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("wilds_targeted.experiments.report.write.draw_curves", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_report([runs], tmp_path, Choices(TITLES))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    try:
+        write_log(folder / "a", {"id_test": (0.1, 0.2), "test": (0.1, 0.2)})
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    page = write_report([folder], tmp_path / "out", Choices({})).page
+    assert "caf?/a" in page.read_text()
+    assert "caf?/a" in (tmp_path / "out" / "runs.csv").read_text()
+
+
 def test_wrong_wishes_write_nothing(report: Report, tmp_path: Path) -> None:
     runs, out = report.page.parent.parent / "runs", tmp_path / "out"
     with pytest.raises(UnknownNameError, match=r"there is no method 'Unaugmentd' \(did you mean 'Unaugmented'\?\)"):
@@ -130,6 +174,8 @@ def test_wrong_wishes_write_nothing(report: Report, tmp_path: Path) -> None:
     points.write_text("id,ood\n0.5,0.5\n")
     with pytest.raises(DataError, match="needs points with different in-domain scores, got 1 without"):
         write_report([runs], out, Choices({}), fit=FitChoice(points=points))
+    with pytest.raises(ConfigError, match=r"predicts -4\.8 where Unaugmented has 0\.4 in-domain: a line of shares"):
+        findings_of(runs, fit=FitChoice(given=(0.5, -5)))
     other = write_log(tmp_path / "other", {"id_test": (0.1, 0.2), "test": (0.1, 0.2)}, split_scheme="other")
     with pytest.raises(ConfigError, match="belong to one data set and split scheme"):
         write_report([runs, other], out, Choices({}), fit=LINE)

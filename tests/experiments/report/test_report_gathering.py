@@ -9,7 +9,7 @@ import pytest
 from reported_runs import write_log, write_two_methods
 
 from wilds_targeted.errors import ConfigError, DataError, UnknownNameError
-from wilds_targeted.experiments.report.gathering import Choices, gather
+from wilds_targeted.experiments.report.gathering import Choices, find_method, gather
 from wilds_targeted.experiments.report.methods import Section
 from wilds_targeted.experiments.runs import find_runs
 
@@ -81,6 +81,8 @@ def test_what_can_not_count_is_left_out_and_said(tmp_path: Path) -> None:
     write_log(tmp_path / "lacking", {"id_test": (0.3, 0.4)}, seed=4)
     cut = write_log(tmp_path / "cut", SCORES, seed=5)
     (cut / "id_test_eval.csv").write_text("epoch,F1-macro_all\n0,0.5\n1,0.")
+    write_log(tmp_path / "infinite", {**SCORES, "id_test": (0.3, float("inf"))}, seed=7)
+    write_log(tmp_path / "loss", {**SCORES, "test": (0.3, 3.5)}, seed=8)
     resumed = write_log(tmp_path / "resumed", SCORES, seed=6)
     with (resumed / "log.txt").open("a") as file:
         file.write((resumed / "log.txt").read_text().replace("Lr: 3e-05", "Lr: 1.0"))
@@ -88,16 +90,49 @@ def test_what_can_not_count_is_left_out_and_said(tmp_path: Path) -> None:
     assert [method.seeds for method in section.methods] == [(0,)]
     notes = "\n".join(section.notes)
     for words in (
+        "infinite: F1-macro_all is inf on id_test, and a report shows shares",
+        "loss: F1-macro_all is 3.5 on test, and a report shows shares",
         "good has the seed 0 and the settings of",
         "short is unfinished: 1 of 2 epochs",
         "gap: epoch 1 was selected, and test_eval.csv has no row of it",
         "nan: F1-macro_all of epoch 1, which was selected, is not a number on test",
-        "test_eval.csv is missing",
+        "lacking has no metrics of the split 'test'",
         "id_test_eval.csv is cut off",
         "resumed went on with other settings than it began with (lr 3e-05, then 1.0)",
     ):
         assert words in notes
     assert all("\n" not in note for note in section.notes)
+
+
+def test_folders_that_nobody_can_read_are_left_out_and_said(tmp_path: Path) -> None:
+    write_two_methods(tmp_path / "runs")
+    for name, text in {"killed": "", "cut": "Dataset: iwildcam\nAlgo"}.items():
+        (tmp_path / "runs" / name).mkdir()
+        (tmp_path / "runs" / name / "log.txt").write_text(text)
+    broken: list[DataError] = []
+    (section,) = gather(find_runs([tmp_path], broken), Choices({}), broken)
+    assert [method.seeds for method in section.methods] == [(0, 1, 2), (0, 1)]
+    told = [note for note in section.notes if note.startswith("Left out: ")]
+    assert ["cut/log.txt" in told[0], "killed/log.txt" in told[1]] == [True, True]
+    with pytest.raises(DataError, match="does not begin with a run's configuration"):
+        find_runs([tmp_path / "runs" / "killed"], [])
+
+
+def test_one_title_for_different_settings_keeps_them_apart(tmp_path: Path) -> None:
+    write_log(tmp_path / "a", SCORES, seed=0)
+    write_log(tmp_path / "b", SCORES, seed=0, lr="1e-05")
+    titles = [method.title for method in section_of(tmp_path, titles={"image_base": "Mine"}).methods]
+    assert titles == ["Mine (lr 1e-05)", "Mine (lr 3e-05)"]
+    own = section_of(tmp_path, titles={"Unaugmented (lr 1e-05)": "Slow"})
+    assert [method.title for method in own.methods] == ["Slow", "Unaugmented (lr 3e-05)"]
+
+
+def test_long_keywords_make_no_long_file_names(tmp_path: Path) -> None:
+    for value in (1, 2):
+        write_log(tmp_path / str(value), SCORES, seed=0, dataset_kwargs={"k" * 300: value})
+    names = {section.name for section in sections_of(tmp_path)}
+    assert len(names) == 2
+    assert max(map(len, names)) < 80
 
 
 def test_nothing_left_is_an_error(tmp_path: Path) -> None:
@@ -164,7 +199,7 @@ def test_versions_that_differ_are_said(tmp_path: Path) -> None:
             (folder / "versions.json").write_text(json.dumps([{"torch": version, "wilds": "2.0.0"}]))
     notes = section_of(tmp_path).notes
     assert (
-        "The runs were made with different versions of torch: 2.5 (1 runs); 2.6 (1 runs), also within Unaugmented."
+        "The runs were made with different versions of torch: 2.5 (1 run); 2.6 (1 run), also within Unaugmented."
         in (notes)
     )
     assert any(note.startswith("1 of 3 runs do not tell with which versions") for note in notes)
@@ -180,6 +215,10 @@ def test_titles_splits_and_metrics_of_ones_own(tmp_path: Path) -> None:
     assert [section.split_title(split) for split in section.splits] == ["ID val", "OOD test", "id_test"]
     with pytest.raises(UnknownNameError, match=r"--title copypaste_sam=…: there is no such method \(did you mean"):
         section_of(tmp_path, titles={"copypaste_sam": "x"})
+    # Shells complete folders with a slash.
+    slash = section_of(tmp_path, titles={f"{tmp_path / 'plain'}/": "Nothing"})
+    assert slash.methods[0].title == "Nothing"
+    assert find_method(slash, f"{tmp_path / 'pasted' / 'b'}/").transform == "copypaste_samey"
     with pytest.raises(ConfigError, match="an in-domain split and an out-of-domain one"):
         Choices({}, ("test",))
     with pytest.raises(DataError, match=r"has no column 'F1-macro'.*did you mean 'F1-macro_all'"):

@@ -38,7 +38,7 @@ class Table:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.header)
         writer.writerows(self.lines)
-        return text.getvalue().encode("utf-8")
+        return text.getvalue().encode("utf-8", "replace")  # the name of a folder may be no UTF-8
 
 
 @dataclass(frozen=True)

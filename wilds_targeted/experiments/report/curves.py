@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from wilds_targeted.experiments.figure import SETTINGS, style_of
+from wilds_targeted.experiments.figure import SETTINGS, legend_height, legend_line, style_of
 from wilds_targeted.experiments.report.methods import Method, Section
 
 
@@ -20,7 +20,8 @@ def draw_curves(section: Section) -> Figure:
     """
     splits = list(dict.fromkeys(("val", *section.splits)))
     with mpl.rc_context({**SETTINGS, "font.size": 10}):
-        figure = Figure(figsize=(7.2, 2.6 * len(splits) + 0.28 * len(section.methods) + 0.4), layout="constrained")
+        legend = legend_height([method.title for method in section.methods])
+        figure = Figure(figsize=(7.2, 2.6 * len(splits) + legend + 0.4), layout="constrained")
         panels = figure.subplots(len(splits), 1, sharex=True, squeeze=False)[:, 0]
         for split, axes in zip(splits, panels, strict=True):
             for position, method in enumerate(section.methods):
@@ -58,4 +59,4 @@ def _draw_method(axes: Axes, method: Method, split: str, metric: str, color: str
         if member.epoch in rows:
             axes.plot(member.epoch, rows[member.epoch], color=color, marker=marker, markersize=5, alpha=0.8)
     means = {epoch: statistics.fmean(values) for epoch, values in sorted(by_epoch.items())}
-    axes.plot(list(means), list(means.values()), color=color, linewidth=1.8, label=method.title)
+    axes.plot(list(means), list(means.values()), color=color, linewidth=1.8, label=legend_line(method.title))

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from wilds_targeted.errors import ConfigError, DataError, UnknownNameError, closest, one_line
 from wilds_targeted.experiments.leaderboard.settings import n_epochs, of_interest
@@ -44,8 +45,13 @@ class Choices:
             )
 
 
-def gather(runs: Sequence[RunFolder], choices: Choices) -> list[Section]:
+def gather(runs: Sequence[RunFolder], choices: Choices, broken: Sequence[DataError] = ()) -> list[Section]:
     """Sections of methods of runs.
+
+    Args:
+        runs: The runs.
+        choices: What a person chose.
+        broken: What is wrong with folders that nobody can read; every section tells, since any may lack them.
 
     Raises:
         DataError: No run can be used; the message says why for the first.
@@ -54,13 +60,16 @@ def gather(runs: Sequence[RunFolder], choices: Choices) -> list[Section]:
     by_data: dict[tuple[str, ...], list[RunFolder]] = defaultdict(list)
     for run in runs:
         by_data[(run.dataset, *(_data_of(run).values()))].append(run)
-    sections = [_gather_section(members, choices) for _, members in sorted(by_data.items())]
+    sections, known = [], set[str]()
+    for _, members in sorted(by_data.items()):
+        section, names = _gather_section(members, choices, broken)
+        sections.append(section)
+        known |= names
     if not any(section.methods for section in sections):
         reasons = [note for section in sections for note in section.notes]
         raise DataError(f"none of the {len(runs)} runs can be reported on; the first reason: {reasons[0]}")
-    known = {name for section in sections for method in section.methods for name in names_of(method)}
     for name in choices.titles:
-        if not known.intersection((name, *_titled(name, choices))):
+        if not known.intersection(_spellings(name)):
             raise UnknownNameError(f"--title {name}=…: there is no such method{closest(name, known)}")
     return sections
 
@@ -75,7 +84,7 @@ def names_of(method: Method) -> list[str]:
 def find_method(section: Section, name: str) -> Method:
     """The method of that name in a section."""
     found = [method for method in section.methods if method.title == name]
-    found = found or [method for method in section.methods if name in names_of(method)]
+    found = found or [method for method in section.methods if _spellings(name).intersection(names_of(method))]
     if len(found) != 1:
         titles = [method.title for method in section.methods]
         what = "several methods are called" if found else "there is no method"
@@ -83,8 +92,9 @@ def find_method(section: Section, name: str) -> Method:
     return found[0]
 
 
-def _titled(name: str, choices: Choices) -> list[str]:
-    return [choices.titles[name]] if name in choices.titles else []
+def _spellings(name: str) -> set[str]:
+    """A name as it was given, and as the folder that it may be: shells complete those with a slash."""
+    return {name, str(Path(name))}
 
 
 def _data_of(run: RunFolder) -> dict[str, str]:
@@ -92,12 +102,15 @@ def _data_of(run: RunFolder) -> dict[str, str]:
     return {name: run.config.get(name, default) for name, default in _DATA.items()}
 
 
-def _gather_section(runs: Sequence[RunFolder], choices: Choices) -> Section:
+def _gather_section(
+    runs: Sequence[RunFolder], choices: Choices, broken: Sequence[DataError]
+) -> tuple[Section, set[str]]:
+    """A section, and what its methods may be called when they are given titles."""
     first = runs[0]
     known = next((recipe for recipe in load_recipes().values() if recipe.dataset == first.dataset), None)
     metric = choices.metric or (known.metric if known else first.val_metric)
     splits = choices.splits or _splits_of(runs, known)
-    notes: list[str] = []
+    notes = [f"Left out: {one_line(error)}" for error in broken]
     members = []
     for run in runs:
         try:
@@ -109,7 +122,8 @@ def _gather_section(runs: Sequence[RunFolder], choices: Choices) -> Section:
         grouped[_signature(member.run)].append(member)
     methods = [_method(each, notes) for each in grouped.values()]
     methods = _told_apart(methods, notes)
-    methods = [_with_title(method, choices) for method in methods]
+    known_as = {name for method in methods for name in names_of(method)}
+    methods = _told_apart([_with_title(method, choices) for method in methods], notes)
     notes += [*about_published(methods), *about_seeds(methods), *about_failures(runs), *about_versions(methods)]
     order = [recipe.name for recipe in load_recipes().values()]
     methods.sort(
@@ -121,7 +135,7 @@ def _gather_section(runs: Sequence[RunFolder], choices: Choices) -> Section:
     )
     data = {name: value for name, value in _data_of(first).items() if value not in (_DATA[name], "None")}
     decreasing = metric == first.val_metric and first.val_metric_decreasing
-    return Section(first.dataset, data, metric, decreasing, tuple(splits), tuple(methods), tuple(notes))
+    return Section(first.dataset, data, metric, decreasing, tuple(splits), tuple(methods), tuple(notes)), known_as
 
 
 def _splits_of(runs: Sequence[RunFolder], known: Recipe | None) -> tuple[str, ...]:
@@ -143,6 +157,9 @@ def _member(run: RunFolder, metric: str, splits: Sequence[str]) -> Member:
         told = ", ".join(f"{name} {run.config.get(name)}, then {value}" for name, value in other.items())
         raise DataError(f"{run.path} went on with other settings than it began with ({told})")
     for split in splits:
+        if split not in run.splits:
+            told = closest(split, run.splits) or f"; it has {', '.join(run.splits)}"
+            raise DataError(f"{run.path} has no metrics of the split {split!r}{told}")
         rows = run.table(split)
         if epoch not in rows:
             raise DataError(f"{run.path}: epoch {epoch} was selected, and {split}_eval.csv has no row of it")
@@ -150,6 +167,11 @@ def _member(run: RunFolder, metric: str, splits: Sequence[str]) -> Member:
             raise DataError(f"{run.path}: {split}_eval.csv has no column {metric!r}{closest(metric, rows[epoch])}")
         if math.isnan(rows[epoch][metric]):
             raise DataError(f"{run.path}: {metric} of epoch {epoch}, which was selected, is not a number on {split}")
+        if not -1 <= rows[epoch][metric] <= 1:
+            raise DataError(
+                f"{run.path}: {metric} is {rows[epoch][metric]:g} on {split}, and a report shows shares in per cent: "
+                f"scores up to 1 are expected; choose another column with --metric"
+            )
     return Member(run, epoch)
 
 
@@ -213,7 +235,6 @@ def _told_apart(methods: Sequence[Method], notes: list[str]) -> list[Method]:
 
 
 def _with_title(method: Method, choices: Choices) -> Method:
-    for name in names_of(method):
-        if name in choices.titles:
-            return replace(method, title=choices.titles[name])
-    return method
+    names = names_of(method)
+    title = next((title for name, title in choices.titles.items() if _spellings(name).intersection(names)), None)
+    return replace(method, title=title) if title else method

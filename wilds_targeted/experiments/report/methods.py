@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,9 @@ from wilds_targeted.registry import get_registry
 
 METRIC_TITLES = {"F1-macro_all": "macro F1", "recall-macro_all": "macro recall", "acc_avg": "accuracy"}
 NO_KIND = "—"
+
+_LONGEST_NAME = 60
+"""Of a section's files; of longer ones the beginning and a hash stand for all, since file systems have limits."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,10 @@ class Section:
     def name(self) -> str:
         """What the names of its files begin with."""
         words = [self.dataset, *self.data.values()]
-        return "-".join("".join(letter if letter.isalnum() else "_" for letter in word) for word in words)
+        name = "-".join("".join(letter if letter.isalnum() else "_" for letter in word) for word in words)
+        if len(name) <= _LONGEST_NAME:
+            return name
+        return f"{name[:_LONGEST_NAME]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
     @property
     def metric_title(self) -> str:

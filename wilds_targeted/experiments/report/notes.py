@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from wilds_targeted.experiments.data_figures.drawing import count_of
 from wilds_targeted.experiments.leaderboard.rules import in_words
 from wilds_targeted.experiments.report.methods import Method
 from wilds_targeted.experiments.report.paper import differences
@@ -35,7 +36,7 @@ def about_seeds(methods: Sequence[Method]) -> Iterator[str]:
         if lacking:
             whose = "other methods have" if lacking <= everybody else "the recipe asks for"
             yield (
-                f"{method.title} has {len(method.seeds)} seeds ({in_words(method.seeds)}) and lacks "
+                f"{method.title} has {count_of(len(method.seeds), 'seed')} ({in_words(method.seeds)}) and lacks "
                 f"{in_words(lacking)}, which {whose}."
             )
 
@@ -44,7 +45,7 @@ def about_failures(runs: Sequence[RunFolder]) -> Iterator[str]:
     """Runs that a sweep lost."""
     for listed in {run.listed.path: run.listed for run in runs if run.listed}.values():
         if listed.failed:
-            told = ", ".join(f"{unit} (seed {seed})" for unit, seed in listed.failed)
+            told = ", ".join(unit if seed is None else f"{unit} (seed {seed})" for unit, seed in listed.failed)
             yield f"{listed.path} tells of failed runs, which no mean includes: {told}."
 
 
@@ -60,7 +61,7 @@ def about_versions(methods: Sequence[Method]) -> Iterator[str]:
             if name in run.versions:
                 by_version[run.versions[name]] += 1
         if len(by_version) > 1:
-            told = "; ".join(f"{version} ({count} runs)" for version, count in sorted(by_version.items()))
+            told = "; ".join(f"{version} ({count_of(count, 'run')})" for version, count in sorted(by_version.items()))
             mixed = [
                 method.title
                 for method in methods

@@ -14,6 +14,9 @@ _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
 }
 
@@ -78,7 +81,7 @@ def as_markdown(table: ResultTable) -> str:
     """For a README or an issue."""
     lines = [_header(table), ["---", "---:", *["---:"] * (len(_header(table)) - 2)]]
     for title, seeds, cells in table.rows:
-        line = [title.replace("|", r"\|"), str(len(seeds))]
+        line = [markdown(title), str(len(seeds))]
         for cell in cells:
             line.append(f"**{cell.estimate}**" if cell.is_best else str(cell.estimate))
             line += [cell.published] if table.with_published else []
@@ -106,7 +109,16 @@ def latex(text: str) -> str:
     >>> latex("50 % & a_b")
     '50 \\% \\& a\\_b'
     """
-    return re.sub(r"[\\~^&%$#_{}]", lambda found: _LATEX[found.group()], text)
+    return re.sub(r"[\\~^&%$#_{}<>|]", lambda found: _LATEX[found.group()], text)
+
+
+def markdown(text: str) -> str:
+    r"""Text that Markdown shows as it stands, also in a table.
+
+    >>> print(markdown("*a_b* | <i>"))
+    \*a\_b\* \| &lt;i>
+    """
+    return re.sub(r"[\\`*_\[\]|]", r"\\\g<0>", text.replace("&", "&amp;").replace("<", "&lt;"))
 
 
 def as_text(table: ResultTable) -> str:
@@ -134,12 +146,13 @@ def _header(table: ResultTable) -> list[str]:
 
 
 def points(difference: float) -> str:
-    """A difference of shares in points, with its sign.
+    """A difference of shares in points, with its sign where it is not nothing.
 
     >>> points(0.1234), points(-0.0001)
-    ('+12.3', '+0.0')
+    ('+12.3', '0.0')
     """
-    return f"{round(100 * difference, 1) + 0.0:+.1f}"
+    text = f"{100 * difference:+.1f}"
+    return text[1:] if float(text) == 0 else text
 
 
 def interval(bounds: Interval | None) -> str:

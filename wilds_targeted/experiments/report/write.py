@@ -11,7 +11,7 @@ import matplotlib as mpl
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from wilds_targeted.errors import ConfigError
+from wilds_targeted.errors import ConfigError, DataError
 from wilds_targeted.experiments.data_figures.drawing import write_bytes
 from wilds_targeted.experiments.data_figures.report import data_address
 from wilds_targeted.experiments.figure import SETTINGS, as_svg, color_of, draw_scatter, for_html
@@ -55,14 +55,14 @@ class Report:
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure on the page: inline, and as files to save."""
+    """A figure on the page: inline, and as files with their names."""
 
     name: str
     title: str
     caption: str
     description: str
     inline: Markup
-    links: tuple[tuple[str, str], ...]
+    files: tuple[tuple[str, bytes], ...]
 
 
 def write_report(
@@ -89,18 +89,17 @@ def write_report(
     Raises:
         WildsTargetedError: Something was asked for that can't be; nothing is written then.
     """
-    sections = gather(find_runs(paths), choices)
+    broken: list[DataError] = []
+    sections = gather(find_runs(paths, broken), choices, broken)
     if len(sections) > 1 and (fit or compare):
         raise ConfigError(
             f"--compare and --fit… belong to one data set and split scheme, and the runs are of "
             f"{', '.join(section.title for section in sections)}; report on them one by one"
         )
     findings = tuple(analyse(section, compare, root_dir, fit or FitChoice()) for section in sections)
-    folder = Path(out)
-    for name, content in _files(findings):
-        write_bytes(folder / name, content)
-    text = load_template(__package__, "page.html").render(
-        parts=[_part(found) for found in findings],
+    parts = [_part(found) for found in findings]
+    page = load_template(__package__, "page.html").render(
+        parts=parts,
         command=command,
         versions=versions(),
         color_of=color_of,
@@ -110,8 +109,16 @@ def write_report(
         data_address=data_address,
         no_value=NO_VALUE,
     )
-    write_bytes(folder / PAGE, text.encode("utf-8"))
-    return Report(folder / PAGE, findings)
+    # All is made before anything is written, so that an error or an interruption leaves an earlier report as it was.
+    files = {**_csv_files(findings), **dict(file for part in parts for file in part.files), PAGE: _encoded(page)}
+    for name, content in files.items():
+        write_bytes(Path(out) / name, content)
+    return Report(Path(out) / PAGE, findings)
+
+
+def _encoded(text: str) -> bytes:
+    """As UTF-8; of a folder's name that is none, some letters are lost."""
+    return text.encode("utf-8", "replace")
 
 
 @dataclass(frozen=True)
@@ -121,16 +128,23 @@ class Part:
     found: Findings
     table: ResultTable
     figures: tuple[Shown, ...]
-    markdown: str
-    latex: str
+    tables: tuple[tuple[str, bytes], ...]
+
+    @property
+    def files(self) -> tuple[tuple[str, bytes], ...]:
+        """What can be saved from the page and lies beside it, too."""
+        return self.tables + tuple(file for figure in self.figures for file in figure.files)
 
 
 def _part(found: Findings) -> Part:
-    table = result_table(found.section)
+    table, name = result_table(found.section), found.section.name
     if not found.section.methods:
-        return Part(found, table, (), "", "")
+        return Part(found, table, (), ())
     figures = tuple(_shown(found, *each) for each in _figures(found))
-    return Part(found, table, figures, as_markdown(table), as_latex(table))
+    forms = {"md": as_markdown(table), "tex": as_latex(table)}
+    return Part(
+        found, table, figures, tuple((f"{name}-results.{form}", _encoded(text)) for form, text in forms.items())
+    )
 
 
 def _figures(found: Findings) -> Iterator[tuple[str, str, Figure]]:
@@ -155,12 +169,9 @@ def _shown(found: Findings, name: str, title: str, figure: Figure) -> Shown:
         "curves": describe_curves(section),
     }
     svg = as_svg(figure)
-    links = (
-        (f"{section.name}-{name}.svg", data_address(svg.encode("utf-8"), "svg")),
-        (f"{section.name}-{name}.png", data_address(_as_png(figure), "png")),
-    )
+    files = (f"{section.name}-{name}.svg", _encoded(svg)), (f"{section.name}-{name}.png", _as_png(figure))
     inline = Markup(for_html(svg))  # ours, with all texts as outlines
-    return Shown(name, title, captions[name], descriptions[name], inline, links)
+    return Shown(name, title, captions[name], descriptions[name], inline, files)
 
 
 def _as_png(figure: Figure) -> bytes:
@@ -170,23 +181,17 @@ def _as_png(figure: Figure) -> bytes:
     return content.getvalue()
 
 
-def _files(findings: Sequence[Findings]) -> Iterator[tuple[str, bytes]]:
-    """Everything but the page: name and content."""
+def _csv_files(findings: Sequence[Findings]) -> dict[str, bytes]:
+    """The numbers: name and content."""
     sections = [found.section for found in findings]
-    yield "results.csv", results_csv(sections).csv
-    yield "runs.csv", runs_csv(sections).csv
-    yield "comparisons.csv", comparisons_csv(findings).csv
+    files = {
+        "results.csv": results_csv(sections).csv,
+        "runs.csv": runs_csv(sections).csv,
+        "comparisons.csv": comparisons_csv(findings).csv,
+    }
     for found in findings:
-        section = found.section
-        if not section.methods:
-            continue
-        table = result_table(section)
-        yield f"{section.name}-results.md", as_markdown(table).encode("utf-8")
-        yield f"{section.name}-results.tex", as_latex(table).encode("utf-8")
-        for name, _, figure in _figures(found):
-            yield f"{section.name}-{name}.svg", as_svg(figure).encode("utf-8")
-            yield f"{section.name}-{name}.png", _as_png(figure)
-        if found.fit:
-            yield f"{section.name}-effective_robustness.csv", robustness_csv(found).csv
+        if found.robustness:
+            files[f"{found.section.name}-effective_robustness.csv"] = robustness_csv(found).csv
         if any(comparison.breakdowns for comparison in found.comparisons):
-            yield f"{section.name}-breakdown.csv", breakdown_csv(found).csv
+            files[f"{found.section.name}-breakdown.csv"] = breakdown_csv(found).csv
+    return files
