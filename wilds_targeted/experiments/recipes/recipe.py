@@ -103,9 +103,9 @@ class Recipe:
 
     @property
     def n_runs(self) -> int:
-        """How many runs it takes; a draw that comes twice is trained once."""
+        """How many runs it takes: a draw that comes twice is trained once, and the chosen one not anew."""
         distinct = {json.dumps(draw, sort_keys=True) for draw in self.search.draws(self.n_draws, seed=0)}
-        return len(distinct) * len(self.tuning_seeds) + len(self.final_seeds)
+        return len(distinct) * len(self.tuning_seeds) + len(set(self.final_seeds) - set(self.tuning_seeds))
 
     def find_published(self, split: str) -> Published | None:
         """What the paper reports of that split in the metric of this recipe, in its first table; None if nothing."""
