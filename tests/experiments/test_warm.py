@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -107,3 +108,30 @@ def test_a_warm_call_returns_and_raises() -> None:
     assert warm.call(divmod, 7, 2) == (3, 1)
     with pytest.raises(ZeroDivisionError):
         warm.call(divmod, 7, 0)
+
+
+def test_ctrl_c_while_the_server_imports_is_told_by_nobody(tmp_path: Path) -> None:
+    """A terminal sends it to the server, too."""
+    (tmp_path / "slow_import.py").write_text(
+        "print('importing', flush=True)\nimport time; time.sleep(1)\nprint('imported')"
+    )
+    script = (
+        "import os, sys, time; from wilds_targeted.experiments import warm\n"
+        "warm._PRELOADED[:] = ['slow_import']; warm.warm_up(); time.sleep(60)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "importing\n"
+        os.killpg(process.pid, signal.SIGINT)
+        printed, told = process.communicate(timeout=30)
+    assert printed == "imported\n"
+    assert told.count("Traceback") == 1  # of the script, which was interrupted
+    assert "slow_import" not in told

@@ -94,6 +94,7 @@ class Pool:
 
     def _run(self, job: Job) -> float:
         slot = self._slots.get()
+        before = job.output.stat().st_size if job.output is not None and job.output.exists() else 0
         try:
             with self._starting:  # multiprocessing keeps its books without locks
                 if self._ending.is_set():
@@ -105,7 +106,7 @@ class Pool:
                     _stop(process)
                     raise CancelledError
             if process.returncode:
-                raise JobError(_what_happened(job, process.returncode))
+                raise JobError(_what_happened(job, process.returncode, before))
             return time.monotonic() - started
         finally:
             self._slots.put(slot)
@@ -189,11 +190,12 @@ def _stop(process: Process, patience: float = 5.0) -> None:
             process.wait(patience)
 
 
-def _what_happened(job: Job, status: int) -> str:
+def _what_happened(job: Job, status: int, before: int) -> str:
+    """The end of its output, of which so many bytes are an earlier run's."""
     ended = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
     if job.output is None:
         return f"{job.name} {ended}; what it printed stands above"
-    lines = job.output.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = job.output.read_bytes()[before:].decode(errors="replace").splitlines()
     last = " | ".join([" ".join(line.split()) for line in lines if line.strip()][-3:]) or "nothing"
     return f"{job.name} {ended}; the end of {job.output}: {last}"
 

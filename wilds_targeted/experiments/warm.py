@@ -6,12 +6,13 @@ them once; every further process is a fork of it. The server has run nothing yet
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import forkserver
@@ -48,7 +49,21 @@ def warm_up() -> None:
     """Let the server start to import, in the background."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_PRELOADED)
-    forkserver.ensure_running()
+    with _without_interrupts():
+        forkserver.ensure_running()
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """What is started here ignores Ctrl-C: the server ends with this process, and would only tell where it stopped."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def call(function: Callable[P, T], /, *arguments: P.args, **keywords: P.kwargs) -> T:
@@ -103,6 +118,7 @@ class WarmProcess:
 def _run(words: list[str], output: Path, cwd: Path, environment: dict[str, str]) -> None:
     """In the child: the console command, its output in the file."""
     os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     end_with_caller()
     os.chdir(cwd)
     os.environ.update(environment)
