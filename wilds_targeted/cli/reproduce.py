@@ -66,6 +66,8 @@ def command(
         raise click.UsageError("give --root_dir, or --miniature for generated data")
     if root_dir is not None and miniature:
         raise click.UsageError("--miniature generates its own data: leave out --root_dir")
+    if root_dir is not None and not root_dir.is_dir() and not plan:
+        raise click.UsageError(f"there is no folder {root_dir}: give the one that holds the data set's as --root_dir")
     out = out or Path("reproduced-miniature" if miniature else "reproduced")
     conduct = conduct_of(options, root_dir or out)
     failed = False

@@ -31,7 +31,7 @@ def command() -> None:
     "--root-dir",
     "--root_dir",
     required=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder that holds the data set's folder.",
 )
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder of the sweep.")

@@ -182,12 +182,21 @@ def as_word(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def is_number(value: object) -> bool:
+    """Whether it is a finite number; true and false are none.
+
+    >>> [is_number(value) for value in (1, 0.5, True, "1", float("nan"))]
+    [True, True, False, False, False]
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def _tied(given: Mapping[str, Any], where: str) -> Tied:
     _refuse_others(given, ("tied_to", "times"), where)
     to, times = given["tied_to"], given.get("times")
     if not isinstance(to, str):
         raise ConfigError(f"{where}: tied_to is {to!r}, the name of another parameter is expected")
-    if times is not None and not _is_number(times):
+    if times is not None and not is_number(times):
         raise ConfigError(f"{where}: times is {times!r}, a number is expected")
     return Tied(to, times)
 
@@ -199,7 +208,7 @@ def _check_tie(tie: Tied, free: Mapping[str, Distribution], where: str) -> None:
             f"{where}: tied_to names {tie.to!r}{closest(tie.to, free)}, which is not drawn here; drawn are: {drawn}"
         )
     of = free[tie.to]
-    if tie.times is not None and not all(_is_number(value) for value in of.values):
+    if tie.times is not None and not all(is_number(value) for value in of.values):
         raise ConfigError(f"{where}: {tie.to} is no number everywhere, so it can't be taken {tie.times} times")
 
 
@@ -226,7 +235,7 @@ def _refuse_others(given: Mapping[str, Any], known: Sequence[str], where: str) -
 
 
 def _not_bounds(values: Sequence[Any]) -> str | None:
-    if len(values) != 2 or not all(map(_is_number, values)) or not values[0] <= values[1]:
+    if len(values) != 2 or not all(map(is_number, values)) or not values[0] <= values[1]:
         return "two numbers are expected, the smaller first"
     return None
 
@@ -244,13 +253,9 @@ def _not_integers(values: Sequence[Any]) -> str | None:
 
 
 def _not_choices(values: Sequence[Any]) -> str | None:
-    if not values or not all(isinstance(value, str | bool) or _is_number(value) for value in values):
+    if not values or not all(isinstance(value, str | bool) or is_number(value) for value in values):
         return "one value or more is expected: numbers, words, true or false"
     return None if len(set(map(as_word, values))) == len(values) else "each value once is expected"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 _KINDS: Mapping[str, Callable[[Sequence[Any]], str | None]] = {

@@ -1,20 +1,25 @@
-"""A sweep whose training is fake, in a process of its own or in this one.
+"""A sweep whose training is fake; its driver is this process, or one of its own.
 
-As a program: ``fake_sweep.py FOLDER OUT sweep|reproduce JOBS``.
+As a program: ``fake_sweep.py FOLDER OUT sweep|reproduce JOBS``, with a process for each run.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from fake_unit import read_calls
+import optuna
+from fake_unit import read_calls, train
 
 from wilds_targeted.experiments.protocol import Protocol
 from wilds_targeted.experiments.recipes import get_recipe
@@ -22,6 +27,7 @@ from wilds_targeted.experiments.reproduce import Reproduction, reproduce
 from wilds_targeted.experiments.sweep.backend import LocalPool
 from wilds_targeted.experiments.sweep.stage import Conduct
 from wilds_targeted.experiments.sweep.sweep import SweepOutcome, run_sweep, search_of
+from wilds_targeted.experiments.sweep.work import do_unit
 
 RECIPE = """
 dataset = "iwildcam"
@@ -47,6 +53,32 @@ test = [50.0, 0.5]
 """
 
 
+class Threads:
+    """A backend behind the same interface, without the time that processes take to start."""
+
+    def __init__(self, folder: Path, jobs: int) -> None:
+        self.at_a_time = jobs
+        self._train = partial(train, folder)
+        self._threads = ThreadPoolExecutor(jobs)
+
+    def __enter__(self) -> Threads:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown(cancel_futures=True)
+
+    def submit(self, key: str, params: dict[str, Any]) -> Future[Any]:
+        return self._threads.submit(do_unit, json.loads(json.dumps(params)), self._train)
+
+
+@cache
+def empty_ledger() -> Path:
+    """Making a ledger takes a dozen writes that wait for the disk."""
+    path = Path(tempfile.mkdtemp()) / "ledger.sqlite3"
+    optuna.storages.get_storage(f"sqlite:///{path}")
+    return path
+
+
 @dataclass
 class FakeSweep:
     """Runs sweeps with `fake_unit.py` and reads what it noted."""
@@ -54,8 +86,14 @@ class FakeSweep:
     folder: Path
     out: Path
 
+    @property
+    def ledger(self) -> Path:
+        return self.folder / "ledger.sqlite3"
+
     def prepare(self, seconds: float = 0.0, **behaviour: str) -> FakeSweep:
         self.folder.mkdir(exist_ok=True)
+        if not self.ledger.exists():
+            shutil.copy(empty_ledger(), self.ledger)
         (self.folder / "mine.toml").write_text(RECIPE)
         named = {name.replace("_", "-"): what for name, what in behaviour.items()}
         (self.folder / "behaviour.json").write_text(json.dumps({"seconds": seconds, **named}))
@@ -64,10 +102,11 @@ class FakeSweep:
     def command(self, words: Sequence[str]) -> list[str]:
         return [sys.executable, str(Path(__file__).with_name("fake_unit.py")), str(self.folder), *words]
 
-    def conduct(self, jobs: int = 2, gpus: Sequence[str] = (), **options: Any) -> Conduct:
-        return Conduct(
-            root_dir=Path("data"), backends=lambda: LocalPool(jobs, gpus, self.command), command="again", **options
-        )
+    def conduct(self, jobs: int = 2, gpus: Sequence[str] = (), in_processes: bool = False, **options: Any) -> Conduct:
+        if in_processes:
+            return Conduct(Path("data"), lambda: LocalPool(jobs, gpus, self.command), command="again", **options)
+        options.setdefault("storage", f"sqlite:///{self.ledger}")
+        return Conduct(Path("data"), lambda: Threads(self.folder, jobs), command="again", **options)
 
     def sweep(
         self, n_draws: int | None = None, seeds: Sequence[int] | None = None, draw_seed: int = 0, **conduct: Any
@@ -105,4 +144,4 @@ def _lives(pid: int) -> bool:
 
 if __name__ == "__main__":
     fake = FakeSweep(Path(sys.argv[1]), Path(sys.argv[2]))
-    getattr(fake, sys.argv[3])(jobs=int(sys.argv[4]))
+    getattr(fake, sys.argv[3])(jobs=int(sys.argv[4]), in_processes=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -12,7 +13,7 @@ from pathlib import Path
 import optuna
 import pytest
 
-from wilds_targeted.errors import ConfigError, DataError
+from wilds_targeted.errors import DataError, RunError
 from wilds_targeted.experiments.space import SearchSpace
 from wilds_targeted.experiments.sweep.ledger import Ledger
 
@@ -103,5 +104,19 @@ def test_a_study_of_other_draws_is_refused(storage: str) -> None:
 
 
 def test_a_storage_that_is_none() -> None:
-    with pytest.raises(ConfigError, match=r"the ledger nonsense://x can't be opened: "):
+    with pytest.raises(RunError, match=r"the ledger nonsense://x can't be read or written: Can't load plugin: "):
         Ledger("nonsense://x", "mine", SPACE)
+
+
+def test_a_storage_that_breaks_later_is_told_in_one_line(storage: str) -> None:
+    """As when its disk is full."""
+    ledger = Ledger(storage, "mine", SPACE)
+    ledger.enqueue(DRAWS)
+    with sqlite3.connect(storage.removeprefix("sqlite:///")) as file:
+        file.execute("DROP TABLE trial_values")
+    with pytest.raises(
+        RunError, match=r"can't be read or written: .*no such table: trial_values\. No run is lost"
+    ) as told:
+        ledger.complete(0, 0.5)
+    assert "\n" not in str(told.value)
+    assert "SQL:" not in str(told.value)

@@ -18,7 +18,8 @@ from wilds_targeted.experiments.planning import plan_lines
 from wilds_targeted.experiments.protocol import Protocol, find_recipes
 from wilds_targeted.experiments.recipes import get_recipe, load_recipes
 from wilds_targeted.experiments.runs import find_runs
-from wilds_targeted.experiments.sweep.cost import cost_of
+from wilds_targeted.experiments.sweep.cost import cost_lines, cost_of
+from wilds_targeted.experiments.sweep.unit import Result, write_outcome
 
 
 @pytest.fixture
@@ -111,6 +112,18 @@ def test_the_plan_has_every_command_and_runs_nothing(fake: FakeSweep) -> None:
     )
 
 
+def test_what_is_done_tells_what_is_left(fake: FakeSweep) -> None:
+    protocol, folder = fake.protocol(), fake.out / "iwildcam" / "mine"
+    units = protocol.tuning_units
+    for unit, seconds, starts in zip(units, (20.0, 40.0, 1.0), (1, 1, 2), strict=False):
+        write_outcome(folder / unit.place, Result(1, 0.5, 0.5, 0.5, seconds, starts, []))
+    # Eight runs and one later, of which three are done; the third was interrupted, so its time is not its own.
+    assert cost_lines(protocol.recipe, units, protocol.later, folder, None, 2)[1:] == [
+        "3 runs are done already",
+        "as long as the finished runs here took: 3 min 0 s of computing, 1 min 30 s with 2 at a time",
+    ]
+
+
 def absolute(words: list[str]) -> list[str]:
     """With the folder of the data as the driver gives it."""
     place = words.index("--root_dir") + 1
@@ -130,6 +143,7 @@ def test_every_recipe_has_its_protocol() -> None:
         n_units = len(protocol.tuning_units)
         assert n_units == len(set(protocol.tuning_units)), name
         assert (n_units == 0) == (recipe.n_draws == 0)
+        assert n_units + protocol.later == recipe.n_runs, name
         assert len(protocol.final_units(0 if n_units else None)) == len(recipe.final_seeds)
         assert Protocol.of(recipe, miniature=True).miniature[:2] == ("miniature", recipe.dataset)
     paste = Protocol.of(get_recipe("iwildcam/copypaste_samey"), tuned=True)
@@ -148,12 +162,17 @@ def test_names_and_patterns() -> None:
     [
         (["iwildcam/unaugmented", "--out", "x"], 2, "give --root_dir, or --miniature"),
         (["iwildcam/unaugmented", "--out", "x", "--root_dir", "y", "--miniature"], 2, "leave out --root_dir"),
-        (["iwildcam/mixup", "--out", "x", "--root_dir", "y", "--tuned"], 1, "no values for iwildcam/mixup: leave out"),
+        (["iwildcam/mixup", "--out", "x", "--root_dir", "y"], 2, "there is no folder y"),
+        (
+            ["iwildcam/mixup", "--out", "x", "--root_dir", "y", "--tuned", "--plan"],
+            1,
+            "no values for iwildcam/mixup: leave out",
+        ),
         (["iwildcam/mixup", "--out", "x", "--miniature", "--tuned"], 1, "leave it or --miniature out"),
         (["iwildcam/mixup", "--out", "x", "--root_dir", "y", "--seeds", "1,1"], 2, "each once"),
     ],
 )
 def test_what_is_refused(words: list[str], status: int, message: str) -> None:
     finished = CliRunner().invoke(command, words)
-    assert finished.exit_code == status
+    assert finished.exit_code == status, finished.output
     assert message in " ".join(finished.output.split())

@@ -115,10 +115,10 @@ def test_runs_end_with_a_driver_that_is_asked_to_end(number: signal.Signals, tmp
 
 
 def test_a_killed_worker_is_tried_again(tmp_path: Path) -> None:
-    fake = FakeSweep(tmp_path / "fake", tmp_path / "out").prepare(seconds=0.15)
+    fake = FakeSweep(tmp_path / "fake", tmp_path / "out").prepare(draw00_seed1="hang once")
     with start(fake, "sweep") as driver:
-        wait_for(lambda: bool(fake.calls("start")))
-        victim = fake.calls("start")[0]
+        wait_for(lambda: any(call["unit"].startswith("draw00-seed1") for call in fake.calls("start")))
+        (victim,) = (call for call in fake.calls("start") if call["unit"].startswith("draw00-seed1"))
         os.kill(victim["pid"], signal.SIGKILL)
         _, told = driver.communicate(timeout=60)
     assert driver.returncode == 0
@@ -129,7 +129,7 @@ def test_a_killed_worker_is_tried_again(tmp_path: Path) -> None:
 
 def test_two_processes_at_one_unit_do_it_once(tmp_path: Path) -> None:
     """As when a cluster's job outlived its driver, and the next driver submits it again."""
-    fake = FakeSweep(tmp_path / "fake", tmp_path / "out").prepare(seconds=0.3)
+    fake = FakeSweep(tmp_path / "fake", tmp_path / "out").prepare(seconds=0.2)
     unit = search_of(fake.protocol().recipe).units[0]
     params = task_of(unit, fake.out, Path("data"), "builtin", "acc_avg", ("id_test", "test")).params()
     both = [subprocess.Popen(fake.command(["sweep", "unit", json.dumps(params)])) for _ in range(2)]

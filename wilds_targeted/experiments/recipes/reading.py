@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from wilds_targeted.errors import ConfigError, closest
 from wilds_targeted.experiments.recipes.recipe import Miniature, Published, Recipe, with_flags
-from wilds_targeted.experiments.space import SearchSpace, flag_values
+from wilds_targeted.experiments.space import SearchSpace, flag_values, is_number
 
 T = TypeVar("T")
 
@@ -101,7 +101,7 @@ def _published(own: Mapping[str, Any], title: str, metric: str, where: str) -> t
         column = _take(row, "metric", str, there, metric)
         for split in (key for key in row if key not in _CELL):
             pair = row[split]
-            if not (isinstance(pair, list) and len(pair) == 2 and all(_is_number(each) for each in pair)):
+            if not (isinstance(pair, list) and len(pair) == 2 and all(is_number(each) for each in pair)):
                 raise ConfigError(f"{there}: {split}: [mean, standard error] expected, got {pair!r}.")
             cells.append(Published(table, named, split, column, float(pair[0]), float(pair[1])))
     return tuple(cells)
@@ -179,10 +179,6 @@ def _images(table: Mapping[str, Any], where: str) -> dict[str, int]:
 
 def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _only(table: Mapping[str, Any], known: tuple[str, ...] | list[str], where: str) -> None:

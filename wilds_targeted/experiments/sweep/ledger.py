@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from wilds_targeted.errors import ConfigError, DataError, one_line
+from wilds_targeted.errors import DataError, RunError, one_line
 from wilds_targeted.experiments.space import Distribution, SearchSpace
 
 if TYPE_CHECKING:
@@ -36,18 +36,16 @@ class Ledger:
         import optuna
 
         self._optuna = optuna
+        self._storage = storage
         self._space = space
-        with _quiet():
-            try:
-                self._study = optuna.create_study(
-                    storage=storage,
-                    study_name=name,
-                    direction="maximize",
-                    sampler=optuna.samplers.RandomSampler(seed=0),
-                    load_if_exists=True,
-                )
-            except Exception as error:  # SQLAlchemy has many, and drivers of databases more
-                raise ConfigError(f"the ledger {storage} can't be opened: {one_line(error)}") from error
+        with self._access():
+            self._study = optuna.create_study(
+                storage=storage,
+                study_name=name,
+                direction="maximize",
+                sampler=optuna.samplers.RandomSampler(seed=0),
+                load_if_exists=True,
+            )
 
     def enqueue(self, draws: Sequence[Mapping[str, Any]]) -> None:
         """Put in those that are not there, in their order.
@@ -80,32 +78,32 @@ class Ledger:
         """All runs of that draw have ended well, with this mean."""
         if self._trials()[draw].state != self._optuna.trial.TrialState.COMPLETE:
             self.begin(draw)
-            with _quiet():
+            with self._access():
                 self._study.tell(self._running(draw), value)
 
     def fail(self, draw: int) -> None:
         """Some run of that draw has failed for good."""
         if not self._trials()[draw].state.is_finished():
-            with _quiet():
+            with self._access():
                 self._study.tell(self._running(draw), state=self._optuna.trial.TrialState.FAIL)
 
     def _running(self, draw: int) -> int:
         """The number of the draw's trial, which is asked for, as Optuna wants it, if it still waits for that."""
         state = self._optuna.trial.TrialState
-        with _quiet():
+        with self._access():
             while (trial := self._trials()[draw]).state == state.WAITING:
                 self._study.ask()  # gives the waiting ones in their order
         return trial.number
 
     def _trials(self) -> dict[int, FrozenTrial]:
         """The last trial of each draw."""
-        with _quiet():
+        with self._access():
             trials = self._study.get_trials(deepcopy=False)
         return {trial.user_attrs[_DRAW]: trial for trial in trials if _DRAW in trial.user_attrs}
 
     def _add(self, number: int, draw: Mapping[str, Any], state: TrialState) -> None:
         """A trial with its values, in one transaction: a driver that is killed leaves it whole or not at all."""
-        with _quiet():
+        with self._access():
             trial = self._optuna.trial.create_trial(
                 state=state,
                 params={name: draw[name] for name in self._space.free},
@@ -113,6 +111,25 @@ class Ledger:
                 user_attrs={_DRAW: number, _VALUES: json.dumps(draw)},
             )
             self._study.add_trial(trial)
+
+    @contextlib.contextmanager
+    def _access(self) -> Iterator[None]:
+        """Without Optuna's lines about each trial; what is wrong with the storage is told in one."""
+        logging, notes = self._optuna.logging, self._optuna.exceptions.ExperimentalWarning
+        before = logging.get_verbosity()
+        logging.set_verbosity(logging.ERROR)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", notes)
+                yield
+        except Exception as error:  # SQLAlchemy has many, and drivers of databases more
+            problem = one_line(error.__cause__ or error).partition(" [SQL: ")[0].partition(" (Background on")[0]
+            raise RunError(
+                f"the ledger {self._storage} can't be read or written: {problem}. No run is lost: mend that, or give "
+                f"another --storage, and give the same command again"
+            ) from error
+        finally:
+            logging.set_verbosity(before)
 
 
 def _for_optuna(distribution: Distribution) -> BaseDistribution:
@@ -126,18 +143,3 @@ def _for_optuna(distribution: Distribution) -> BaseDistribution:
     if distribution.kind == "log10_uniform":
         return of_optuna.FloatDistribution(distribution.at(0.0), distribution.at(1.0), log=True)
     return of_optuna.FloatDistribution(low, high)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Without Optuna's lines about each trial, and its notes on what is experimental."""
-    import optuna
-
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            yield
-    finally:
-        optuna.logging.set_verbosity(before)

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from wilds_targeted.experiments.recipes import Recipe
@@ -89,7 +90,7 @@ def tune(stage: Stage, search: Search, later: int = 0, again: bool = True) -> di
         later: How many units come after these.
         again: Whether those that failed in an earlier call are tried again.
     """
-    ledger = Ledger(_storage(stage), study_name(search), search.recipe.search)
+    ledger = _open_ledger(stage, search)
     ledger.enqueue(search.draws)
     outcomes: dict[Unit, Outcome] = {}
     draws_of: dict[Unit, list[int]] = {}
@@ -136,11 +137,19 @@ def records_of(search: Search, outcomes: Mapping[Unit, Outcome]) -> list[Record]
     ]
 
 
-def _storage(stage: Stage) -> str:
-    return stage.conduct.storage or f"sqlite:///{(stage.folder / LEDGER_FILE).absolute()}"
+def _open_ledger(stage: Stage, search: Search) -> Ledger:
+    folder, storage = stage.folder.absolute(), stage.conduct.storage
+    if storage is None:
+        return Ledger(f"sqlite:///{folder / LEDGER_FILE}", study_name(search), search.recipe.search)
+    return Ledger(storage, study_name(search, folder), search.recipe.search)
 
 
-def study_name(search: Search) -> str:
-    """The name of its study: another search has another, and so has one with other seeds, whose means are others."""
-    settings = json.dumps([search.settings, search.seeds], sort_keys=True)
+def study_name(search: Search, folder: Path | None = None) -> str:
+    """The name of its study: another search has another, and so has one with other seeds, whose means are others.
+
+    Args:
+        search: Whose.
+        folder: The sweep's, where other sweeps may be in the same storage: each study has one driver.
+    """
+    settings = json.dumps([search.settings, search.seeds, *([] if folder is None else [str(folder)])], sort_keys=True)
     return f"{method_of(search.recipe)} {hashlib.sha256(settings.encode()).hexdigest()[:10]}"

@@ -127,7 +127,7 @@ def _status(folder: Path) -> Status:
             epochs_left += 1 - epochs_evaluated(place, epochs) / epochs
         later, at_a_time = plan["later"], plan["at_a_time"]
         recipe, stage, command = plan["recipe"], plan["stage"], plan["command"]
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ZeroDivisionError) as error:
         raise DataError(f"{folder / PLAN_FILE} is not what a sweep writes ({error!r})") from error
     seconds = seconds_of_a_unit(results)
     return Status(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from wilds_targeted.errors import DataError
-from wilds_targeted.experiments.space import flag_values
+from wilds_targeted.experiments.space import flag_values, is_number
 from wilds_targeted.files import written_whole
 
 UNITS_FOLDER = "units"
@@ -68,9 +68,9 @@ class Unit:
 
 
 def epochs_of(flags: tuple[str, ...]) -> int | None:
-    """What ``--n_epochs`` says; None where it is not among the flags."""
-    values = flag_values(flags).get("--n_epochs")
-    return int(values[0]) if values else None
+    """What ``--n_epochs`` says; None where that is nothing, or no number, of which the run will tell."""
+    values = flag_values(flags).get("--n_epochs", ())
+    return int(values[0]) if values and values[0].isdecimal() else None
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,8 @@ def _read(path: Path, kind: type[T]) -> T | None:
     if contents is None:
         return None
     names = {field.name for field in fields(kind)}
-    if not isinstance(contents, Mapping) or set(contents) != names:
+    odd = not isinstance(contents, Mapping) or set(contents) != names
+    if odd or not all(is_number(contents[name]) for name in names - {"message", "versions"}):
         raise DataError(
             f"{path} is not what a unit writes ({', '.join(sorted(names))} expected): remove it, and give the same "
             f"command again; its run then goes on from its own checkpoint"

@@ -14,6 +14,7 @@ from typing import Any
 
 from wilds_targeted.errors import DataError, RunError
 from wilds_targeted.experiments.runs import RunFolder, read_run
+from wilds_targeted.experiments.space import is_number
 from wilds_targeted.experiments.sweep.unit import (
     STARTS_FILE,
     UNIT_FILE,
@@ -150,4 +151,6 @@ def score(run: RunFolder, split: str, epoch: int, metric: str) -> float:
         raise DataError(f"{run.path}: epoch {epoch} was selected, and {split}_eval.csv has no such row")
     if metric not in row:
         raise DataError(f"{run.path}/{split}_eval.csv has no column {metric!r}; its columns: {', '.join(row)}")
+    if not is_number(row[metric]):
+        raise DataError(f"{run.path}/{split}_eval.csv: {metric} is {row[metric]} in the selected epoch {epoch}")
     return row[metric]
