@@ -98,6 +98,12 @@ def test_the_first_best_epoch_is_selected(tmp_path: Path, scores: tuple, decreas
     assert read_run(write_run(tmp_path, *scores, val_metric_decreasing=decreasing)).best_epoch() == best
 
 
+def test_a_split_that_was_not_evaluated_is_none(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, 0.1)
+    (folder / "id_val_eval.csv").touch()  # as WILDS's script leaves it
+    assert read_run(folder).splits == ("val",)
+
+
 def test_a_repeated_epoch_counts_once(tmp_path: Path) -> None:
     folder = write_run(tmp_path, 0.1, 0.9)
     with (folder / "val_eval.csv").open("a") as file:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import warnings
 from html.parser import HTMLParser
 from pathlib import Path
@@ -118,6 +119,20 @@ def test_what_must_be_known_is_said(report: Report, tmp_path: Path) -> None:
     assert any("No line for effective robustness: Miller et al. print no coefficients" in note for note in unlined)
 
 
+def test_the_curves_show_runs_means_and_selected_epochs(report: Report) -> None:
+    figure = draw_curves(report.findings[0].section)
+    assert len(figure.axes) == 3
+    for axes in figure.axes:
+        markers = [line for line in axes.lines if line.get_marker() != "None"]
+        assert [list(line.get_xdata()) for line in markers] == [[1]] * 5  # of five runs
+        assert len(axes.lines) == 5 + 5 + 2
+    test = figure.axes[2]
+    means = [
+        list(line.get_ydata()) for line in test.lines if line.get_linewidth() > 1.5 and line.get_marker() == "None"
+    ]
+    assert means == [pytest.approx([90, 25]), pytest.approx([90, 36])]
+
+
 def test_a_line_through_the_runs_of_a_method(report: Report) -> None:
     found = findings_of(report.page.parent.parent / "runs", fit=FitChoice(methods=("Unaugmented",)))
     assert found.fit is not None
@@ -143,7 +158,7 @@ def test_an_interruption_leaves_an_earlier_report_as_it_was(
     report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = report.page.parent.parent / "runs"
-    write_report([runs], tmp_path, Choices({}))
+    shutil.copytree(report.page.parent, tmp_path, dirs_exist_ok=True)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
     def interrupted(section: object) -> None:
@@ -151,7 +166,7 @@ def test_an_interruption_leaves_an_earlier_report_as_it_was(
 
     monkeypatch.setattr("wilds_targeted.experiments.report.write.draw_curves", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        write_report([runs], tmp_path, Choices(TITLES))
+        write_report([runs], tmp_path, Choices({}))
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -193,7 +208,6 @@ def test_without_a_baseline_nothing_is_compared(tmp_path: Path) -> None:
 
 
 if __name__ == "__main__":
-    import shutil
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:

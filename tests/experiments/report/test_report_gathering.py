@@ -11,6 +11,7 @@ from reported_runs import write_log, write_two_methods
 from wilds_targeted.errors import ConfigError, DataError, UnknownNameError
 from wilds_targeted.experiments.report.gathering import Choices, find_method, gather
 from wilds_targeted.experiments.report.methods import Section
+from wilds_targeted.experiments.report.tables import result_table
 from wilds_targeted.experiments.runs import find_runs
 
 SCORES = {"id_test": (0.5, 0.6), "test": (0.3, 0.4)}
@@ -133,6 +134,26 @@ def test_long_keywords_make_no_long_file_names(tmp_path: Path) -> None:
     names = {section.name for section in sections_of(tmp_path)}
     assert len(names) == 2
     assert max(map(len, names)) < 80
+
+
+def test_a_run_that_was_made_longer_counts(tmp_path: Path) -> None:
+    scores = {"val": (0.1, 0.2, 0.3), "id_test": (0.1, 0.2, 0.3), "test": (0.1, 0.2, 0.3)}
+    folder = write_log(tmp_path / "a", scores, seed=1)
+    with (folder / "log.txt").open("a") as file:
+        file.write((folder / "log.txt").read_text().replace("N epochs: 2", "N epochs: 3"))
+    write_log(tmp_path / "b", scores, seed=0, n_epochs=3)
+    (method,) = section_of(tmp_path).methods
+    assert method.seeds == (0, 1)
+    assert [member.epoch for member in method.members] == [2, 2]
+
+
+def test_the_smallest_of_an_error_is_the_best(tmp_path: Path) -> None:
+    flags = {"val_metric": "F1-macro_all", "val_metric_decreasing": "True", "seed": 0}
+    write_log(tmp_path / "a", {"val": (0.2, 0.1), **SCORES}, **flags)
+    write_log(tmp_path / "b", {"val": (0.2, 0.1), **SCORES, "test": (0.3, 0.1)}, **flags, transform="copypaste_samey")
+    section = section_of(tmp_path)
+    assert section.is_decreasing
+    assert [cells[1].is_best for _, _, cells in result_table(section).rows] == [False, True]
 
 
 def test_nothing_left_is_an_error(tmp_path: Path) -> None:
