@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -61,6 +62,8 @@ def test_a_reproduction_killed_and_resumed_equals_an_undisturbed_one(tmp_path: P
     assert undisturbed.returncode == 0
     assert row.splitlines()[-1].startswith("test")
 
+    # What is generated is the same, and shared by rows of one data set; it is not made again.
+    shutil.copytree(tmp_path / "undisturbed" / "data", tmp_path / "killed" / "data")
     out, folder = tmp_path / "killed", tmp_path / "killed" / "mine" / "paste"
     kill_when(recipe, out, lambda: bool(list(folder.glob("units/draw0?-seed0-*/val_eval.csv"))))  # while tuning
     (status,) = read_status(out)
