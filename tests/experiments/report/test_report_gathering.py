@@ -61,7 +61,7 @@ def test_what_changes_numbers_is_kept_apart(tmp_path: Path, changed: dict[str, s
     name = next(iter(changed))
     assert len(section.methods) == 2
     assert all(f"({name} " in method.title for method in section.methods)
-    assert f"Unaugmented: runs with different settings ({name}) are kept apart." in section.notes
+    assert f"Unaugmented: runs that differ in more than their seeds ({name}) are kept apart." in section.notes
 
 
 @pytest.mark.parametrize("changed", [{"split_scheme": "other"}, {"version": "1.0"}, {"frac": "0.5"}])
@@ -213,18 +213,31 @@ def test_a_recipe_is_found_by_what_it_asks_for(tmp_path: Path) -> None:
     }
 
 
-def test_versions_that_differ_are_said(tmp_path: Path) -> None:
-    for seed, version in enumerate(["2.5", "2.6", None]):
-        folder = write_log(tmp_path / str(seed), SCORES, seed=seed)
-        if version:
-            (folder / "versions.json").write_text(json.dumps([{"torch": version, "wilds": "2.0.0"}]))
-    notes = section_of(tmp_path).notes
-    assert (
-        "The runs were made with different versions of torch: 2.5 (1 run); 2.6 (1 run), also within Unaugmented."
-        in (notes)
-    )
-    assert any(note.startswith("1 of 3 runs do not tell with which versions") for note in notes)
-    assert not any("of wilds" in note for note in notes)
+def versioned(folder: Path, seed: int, version: str | None) -> None:
+    write_log(folder, SCORES, seed=seed)
+    if version:
+        (folder / "versions.json").write_text(json.dumps([{"torch": version, "wilds": "2.0.0"}]))
+
+
+def test_versions_that_differ_are_said_and_not_averaged_over(tmp_path: Path) -> None:
+    for seed, version in enumerate(["2.5", "2.6", None, "2.5"]):
+        versioned(tmp_path / str(seed), seed, version)
+    section = section_of(tmp_path)
+    assert {method.title: method.seeds for method in section.methods} == {
+        "Unaugmented (torch 2.5, wilds 2.0.0)": (0, 3),
+        "Unaugmented (torch 2.6, wilds 2.0.0)": (1,),
+        "Unaugmented (torch not told, wilds not told)": (2,),
+    }
+    assert "The runs were made with different versions of torch: 2.5 (2 runs); 2.6 (1 run)." in section.notes
+    assert any(note.startswith("1 of 4 runs do not tell with which versions") for note in section.notes)
+    assert not any("of wilds:" in note for note in section.notes)
+
+
+def test_a_run_that_does_not_tell_its_versions_goes_with_the_others(tmp_path: Path) -> None:
+    for seed, version in enumerate(["2.5", None, "2.5"]):
+        versioned(tmp_path / str(seed), seed, version)
+    (method,) = section_of(tmp_path).methods
+    assert (method.title, method.seeds) == ("Unaugmented", (0, 1, 2))
 
 
 def test_titles_splits_and_metrics_of_ones_own(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -120,7 +120,7 @@ def _gather_section(
     grouped: dict[tuple[tuple[str, str], ...], list[Member]] = defaultdict(list)
     for member in members:
         grouped[_signature(member.run)].append(member)
-    methods = [_method(each, notes) for each in grouped.values()]
+    methods = [_method(each, software, notes) for group in grouped.values() for software, each in _by_software(group)]
     methods = _told_apart(methods, notes)
     known_as = {name for method in methods for name in names_of(method)}
     methods = _told_apart([_with_title(method, choices) for method in methods], notes)
@@ -188,7 +188,20 @@ def _settings(run: RunFolder) -> dict[str, str]:
     return settings
 
 
-def _method(members: Iterable[Member], notes: list[str]) -> Method:
+def _by_software(members: Sequence[Member]) -> Iterator[tuple[dict[str, str], list[Member]]]:
+    """Runs that were made with the same versions; those that do not tell go with the others, where these agree."""
+    by_software: dict[tuple[tuple[str, str], ...], list[Member]] = defaultdict(list)
+    for member in members:
+        by_software[tuple(sorted(member.run.versions.items()))].append(member)
+    if len([software for software in by_software if software]) <= 1:
+        yield {}, list(members)
+        return
+    names = sorted({name for software in by_software for name, _ in software})
+    for software, those in by_software.items():
+        yield dict.fromkeys(names, "not told") | dict(software), those
+
+
+def _method(members: Iterable[Member], software: Mapping[str, str], notes: list[str]) -> Method:
     """The method of runs with one signature; of a seed that is there twice the first counts."""
     by_seed: dict[int, Member] = {}
     for member in members:
@@ -203,7 +216,7 @@ def _method(members: Iterable[Member], notes: list[str]) -> Method:
     recipe = find_recipe(run)
     listed = next((member.run.listed.title for member in chosen if member.run.listed and member.run.listed.title), None)
     title = listed or (recipe.title if recipe else _title_of(run))
-    method = Method(title, chosen, _settings(run), recipe)
+    method = Method(title, chosen, {**_settings(run), **software}, recipe)
     if recipe is None:
         return replace(method, unlike_paper="no row of its tables is known to be this method")
     reason = why_not_comparable(run, recipe)
@@ -230,7 +243,7 @@ def _told_apart(methods: Sequence[Method], notes: list[str]) -> list[Method]:
             told = ", ".join(f"{name} {method.settings.get(name, 'none')}" for name in differing)
             apart.append(replace(method, title=f"{title} ({told})") if len(same) > 1 else method)
         if len(same) > 1:
-            notes.append(f"{title}: runs with different settings ({', '.join(differing)}) are kept apart.")
+            notes.append(f"{title}: runs that differ in more than their seeds ({', '.join(differing)}) are kept apart.")
     return apart
 
 

@@ -62,10 +62,4 @@ def about_versions(methods: Sequence[Method]) -> Iterator[str]:
                 by_version[run.versions[name]] += 1
         if len(by_version) > 1:
             told = "; ".join(f"{version} ({count_of(count, 'run')})" for version, count in sorted(by_version.items()))
-            mixed = [
-                method.title
-                for method in methods
-                if len({member.run.versions.get(name) for member in method.members}) > 1
-            ]
-            within = f", also within {', '.join(mixed)}" if mixed else ""
-            yield f"The runs were made with different versions of {name}: {told}{within}."
+            yield f"The runs were made with different versions of {name}: {told}."
