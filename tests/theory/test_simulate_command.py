@@ -61,12 +61,12 @@ def test_a_quick_look_is_not_in_the_way_of_the_real_thing(simulate: Callable[...
     ("words", "line"),
     [
         (["--sigma2", "0"], "sigma2=0.0: expected is a variance"),
-        (["--domains", "5,x"], "'5,x': different whole numbers above 0 with commas between"),
-        (["--domains", "5,5"], "'5,5': different whole numbers above 0"),
+        (["--domains", "5,x"], "'5,x': different whole numbers with commas between are expected, from 1 up"),
+        (["--domains", "5,5"], "'5,5': different whole numbers"),
         (["--p-robust", "0"], "p_robust=0: expected is a whole number from 1 up"),
         (["--advise", "--samples", "500"], "--samples does not go with --advise"),
         (["--advise", "--quick"], "--quick does not go with --advise"),
-        (["--advise", "--domains", "0"], "'0': different whole numbers above 0"),
+        (["--advise", "--domains", "0"], "'0': different whole numbers"),
     ],
 )
 def test_mistakes(words: list[str], line: str, simulate: Callable[..., Any], tmp_path: Path) -> None:

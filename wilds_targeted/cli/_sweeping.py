@@ -17,19 +17,6 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 
 
-def whole_numbers(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...] | None:
-    """Whole numbers from 0 with commas between, each once."""
-    if value is None:
-        return None
-    try:
-        numbers = tuple(int(word) for word in value.split(","))
-    except ValueError:
-        numbers = ()
-    if not numbers or min(numbers) < 0 or len(set(numbers)) < len(numbers):
-        raise click.BadParameter(f"{value!r}: whole numbers from 0 with commas between, each once, such as 0,1,2")
-    return numbers
-
-
 _OPTIONS = (
     click.option("--draws", type=click.IntRange(1), help="How many draws to try; the recipe's number by default."),
     click.option("--draw-seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the draws."),

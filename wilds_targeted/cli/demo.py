@@ -6,15 +6,8 @@ from pathlib import Path
 
 import click
 
+from wilds_targeted.cli._numbers import WholeNumbers
 from wilds_targeted.experiments.plan import DATASETS, DEFAULT_DATASET
-
-
-def _seeds(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...] | None:
-    """Whole numbers with commas between."""
-    try:
-        return None if value is None else tuple(int(word) for word in value.split(","))
-    except ValueError:
-        raise click.BadParameter(f"{value!r}: whole numbers with commas between, such as 0,1,2") from None
 
 
 @click.command()
@@ -33,7 +26,7 @@ def _seeds(context: click.Context, parameter: click.Parameter, value: str | None
 )
 @click.option("--quick", is_flag=True, help="One seed, fewer pictures and epochs: a minute or two, no comparison.")
 @click.option("--world", default=0, show_default=True, type=click.IntRange(0), help="Seed of the generated world.")
-@click.option("--seeds", callback=_seeds, metavar="N,N,…", help="Seeds of the training runs (0,1,2; with --quick 0).")
+@click.option("--seeds", type=WholeNumbers(), help="Seeds of the training runs (0,1,2; with --quick 0).")
 @click.option("--jobs", type=click.IntRange(1), help="Runs at a time; by default as many as there are cores.")
 def command(
     dataset: str, out: Path | None, quick: bool, world: int, seeds: tuple[int, ...] | None, jobs: int | None

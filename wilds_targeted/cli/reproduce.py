@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from wilds_targeted.cli._sweeping import conduct_of, sweeping_options, tell_failures, whole_numbers
+from wilds_targeted.cli._numbers import WholeNumbers
+from wilds_targeted.cli._sweeping import conduct_of, sweeping_options, tell_failures
 from wilds_targeted.errors import WildsTargetedError, one_line
 
 
@@ -28,7 +29,7 @@ from wilds_targeted.errors import WildsTargetedError, one_line
 @click.option("--tuned", is_flag=True, help="Take the values that the paper's authors published, and tune nothing.")
 @click.option("--miniature", is_flag=True, help="The same protocol on generated data with small budgets: minutes.")
 @click.option("--plan", is_flag=True, help="Print every command and an estimate of the cost, and run nothing.")
-@click.option("--seeds", callback=whole_numbers, metavar="N,N,…", help="Final seeds; the paper's by default.")
+@click.option("--seeds", type=WholeNumbers(), help="Final seeds; the paper's by default.")
 @click.option(
     "--images-per-second",
     type=click.FloatRange(0, min_open=True),

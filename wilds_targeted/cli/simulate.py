@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from wilds_targeted.cli._numbers import WholeNumbers
+
 _QUICK: dict[str, Any] = {
     "p_noise": 50,
     "p_spurious": 50,
@@ -42,19 +44,6 @@ _PLAN: tuple[tuple[str, type, str], ...] = (
 )
 
 
-def _numbers(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...] | None:
-    """Whole numbers with commas between."""
-    if value is None:
-        return None
-    try:
-        numbers = tuple(int(word) for word in value.split(","))
-    except ValueError:
-        numbers = ()
-    if not numbers or min(numbers) < 1 or len(set(numbers)) < len(numbers):
-        raise click.BadParameter(f"{value!r}: different whole numbers above 0 with commas between, such as 5,50,500")
-    return numbers
-
-
 def _numeric_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for name, kind, text in reversed((*_SETTING, *_PLAN)):
         dashed = name.replace("_", "-")
@@ -74,14 +63,14 @@ def _numeric_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--domains",
     "domain_counts",
-    callback=_numbers,
+    type=WholeNumbers(1),
     metavar="D,D,…",
     help="Numbers of training domains.  [5,10,25,50,100,200,400,800,1600; with --advise 100]",
 )
 @click.option(
     "--samples",
     "sample_sizes",
-    callback=_numbers,
+    type=WholeNumbers(1),
     metavar="N,N,…",
     help="Numbers of training examples in all domains together, a panel each.  [100000,5000]",
 )

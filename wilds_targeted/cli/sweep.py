@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from wilds_targeted.cli._sweeping import conduct_of, sweeping_options, tell_failures, whole_numbers
+from wilds_targeted.cli._numbers import WholeNumbers
+from wilds_targeted.cli._sweeping import conduct_of, sweeping_options, tell_failures
 
 
 @click.group()
@@ -35,7 +36,7 @@ def command() -> None:
     help="Folder that holds the data set's folder.",
 )
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder of the sweep.")
-@click.option("--seeds", callback=whole_numbers, metavar="N,N,…", help="Seeds of each draw; the recipe's by default.")
+@click.option("--seeds", type=WholeNumbers(), help="Seeds of each draw; the recipe's by default.")
 @sweeping_options
 def run(recipe: str, root_dir: Path, out: Path, seeds: tuple[int, ...] | None, **options: Any) -> None:
     """Train every draw with every seed, and tell which is best on validation.

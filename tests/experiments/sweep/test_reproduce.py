@@ -169,7 +169,7 @@ def test_names_and_patterns() -> None:
             "no values for iwildcam/mixup: leave out",
         ),
         (["iwildcam/mixup", "--out", "x", "--miniature", "--tuned"], 1, "leave it or --miniature out"),
-        (["iwildcam/mixup", "--out", "x", "--root_dir", "y", "--seeds", "1,1"], 2, "each once"),
+        (["iwildcam/mixup", "--out", "x", "--root_dir", "y", "--seeds", "1,1"], 2, "different whole numbers"),
     ],
 )
 def test_what_is_refused(words: list[str], status: int, message: str) -> None:
