@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import signal
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import optuna
 import pytest
@@ -32,17 +34,22 @@ def start(fake: FakeSweep, kind: str) -> subprocess.Popen[bytes]:
     )
 
 
-def killed_after(fake: FakeSweep, kind: str, seconds: float) -> bool:
-    """Whether the driver was still at work then; its runs must end with it."""
+def was_killed(fake: FakeSweep, kind: str, calls: float, seconds: float = 0) -> bool:
+    """Kill the driver when its runs have begun or ended so often, and so long after; its runs must end with it."""
+    asked = len(all_calls(fake)) + calls
     with start(fake, kind) as driver:
-        try:
-            driver.wait(seconds)
-        except subprocess.TimeoutExpired:
-            driver.kill()
+        while driver.poll() is None and len(all_calls(fake)) < asked:
+            time.sleep(0.01)
+        time.sleep(seconds)
+        driver.kill()
         driver.wait(10)
     wait_until_gone([call["pid"] for call in fake.calls("start")])
     assert driver.returncode in (0, -signal.SIGKILL)
     return driver.returncode != 0
+
+
+def all_calls(fake: FakeSweep) -> list[dict[str, Any]]:
+    return [*fake.calls("start"), *fake.calls("end")]
 
 
 def tables(folder: Path) -> dict[str, bytes]:
@@ -51,7 +58,7 @@ def tables(folder: Path) -> dict[str, bytes]:
 
 def assert_nothing_was_repeated(fake: FakeSweep) -> None:
     finished: set[str] = set()
-    for call in sorted([*fake.calls("start"), *fake.calls("end")], key=lambda call: call["time"]):
+    for call in sorted(all_calls(fake), key=lambda call: call["time"]):
         # Killed between its last word and its result, a unit is started again, and only then.
         if call["unit"] in finished:
             (folder,) = fake.out.rglob(call["unit"])
@@ -69,10 +76,10 @@ def test_a_driver_killed_again_and_again_ends_with_the_same_tables(kind: str, tm
     getattr(undisturbed, kind)()
     fake = FakeSweep(tmp_path / "fake", tmp_path / "out").prepare(seconds=0.1)
     moments = random.Random(kind)
-    kills = sum(killed_after(fake, kind, moments.uniform(0.2, 2.5)) for _ in range(5))
-    assert kills >= 3
-    while killed_after(fake, kind, 60):
-        pass
+    # The first while it begins; of the sixteen calls or more, some are still to come at least for two others.
+    kills = [was_killed(fake, kind, calls, moments.uniform(0, 0.15)) for calls in (0, 1, 3, 2, 3)]
+    assert sum(kills) >= 3
+    assert not was_killed(fake, kind, math.inf)
     assert tables(fake.out) == tables(undisturbed.out)
     assert_nothing_was_repeated(fake)
     (ledger,) = fake.out.rglob("ledger.sqlite3")
