@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import signal
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from fake_demo import FakeDemo
+from gone import assert_gone
 
 from wilds_targeted.cli.demo import command
 from wilds_targeted.errors import ConfigError, DataError, one_line
@@ -187,24 +187,6 @@ def test_runs_end_with_the_demo(number: signal.Signals, demo: FakeDemo) -> None:
     if number == signal.SIGTERM:
         assert process.returncode == 128 + signal.SIGTERM
     assert_gone(pids)
-
-
-def assert_gone(pids: list[int]) -> None:
-    deadline = time.monotonic() + 10
-    for pid in pids:
-        while _lives(pid):
-            assert time.monotonic() < deadline, f"{pid} outlived the demo"
-            time.sleep(0.05)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    state = Path(f"/proc/{pid}/stat")
-    # Nobody may have collected an orphan that has ended.
-    return not (state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z")
 
 
 def test_the_command(demo: FakeDemo, monkeypatch: pytest.MonkeyPatch) -> None:

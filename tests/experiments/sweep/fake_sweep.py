@@ -6,11 +6,9 @@ As a program: ``fake_sweep.py FOLDER OUT sweep|reproduce JOBS``, with a process 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -122,24 +120,6 @@ class FakeSweep:
 
     def calls(self, what: str) -> list[dict[str, Any]]:
         return [call for call in read_calls(self.folder) if call["what"] == what]
-
-
-def wait_until_gone(pids: Sequence[int]) -> None:
-    deadline = time.monotonic() + 10
-    for pid in pids:
-        while _lives(pid):
-            assert time.monotonic() < deadline, f"{pid} outlived the driver"
-            time.sleep(0.02)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    state = Path(f"/proc/{pid}/stat")
-    # Nobody may have collected an orphan that has ended.
-    return not (state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ from typing import Any
 
 import optuna
 import pytest
-from fake_sweep import FakeSweep, wait_until_gone
+from fake_sweep import FakeSweep
+from gone import assert_gone
 
 from wilds_targeted.experiments.sweep.status import read_status
 from wilds_targeted.experiments.sweep.sweep import search_of
@@ -43,7 +44,7 @@ def was_killed(fake: FakeSweep, kind: str, calls: float, seconds: float = 0) -> 
         time.sleep(seconds)
         driver.kill()
         driver.wait(10)
-    wait_until_gone([call["pid"] for call in fake.calls("start")])
+    assert_gone([call["pid"] for call in fake.calls("start")])
     assert driver.returncode in (0, -signal.SIGKILL)
     return driver.returncode != 0
 
@@ -98,7 +99,7 @@ def test_a_finished_unit_is_not_started_again_whenever_its_driver_dies(tmp_path:
         assert status.is_driven
         wait_for(lambda: len(read_status(fake.out)[0].running) == 2)
         driver.kill()
-    wait_until_gone([call["pid"] for call in fake.calls("start")])
+    assert_gone([call["pid"] for call in fake.calls("start")])
     (status,) = read_status(fake.out)
     assert (status.done, status.running, status.left, status.is_driven) == (2, (), 6, False)
     fake.prepare().sweep()
@@ -117,7 +118,7 @@ def test_runs_end_with_a_driver_that_is_asked_to_end(number: signal.Signals, tmp
         finally:
             driver.kill()
     assert driver.returncode == (128 + number if number == signal.SIGTERM else -number)
-    wait_until_gone([call["pid"] for call in fake.calls("start")])
+    assert_gone([call["pid"] for call in fake.calls("start")])
     assert not list(fake.out.glob("units/*/failure.json"))
 
 
